@@ -10,7 +10,21 @@ from scikit_build_core.build import *  # noqa: F403
 _HERE = pathlib.Path(__file__).resolve().parent.parent
 _ABOVE = _HERE.parent
 _COPY = _HERE / "culmen-src"  # which pyproject.toml names
-_ROOMS = ["api", "base", "cmake", "cpu", "gpu", "include", "index", "planner", "query", "select", "table", "tools"]
+_ROOMS = [
+    "api",
+    "base",
+    "cmake",
+    "cpu",
+    "gpu",
+    "include",
+    "index",
+    "planner",
+    "query",
+    "select",
+    "shard",
+    "table",
+    "tools",
+]
 
 
 @contextlib.contextmanager
