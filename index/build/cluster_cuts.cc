@@ -55,14 +55,14 @@ class Groups {
 
 std::vector<double> read_cut_values(const Snapshot& s, const TableView& table,
                                     std::span<const CodedColumn> coded, std::uint32_t column) {
-  constexpr std::uint64_t kChunkRows = 1 << 14;
+  constexpr std::uint64_t kRowsOfChunk = 1 << 14;
   std::vector<double> values(table.num_rows);
   tbb::parallel_for(
-      std::uint64_t{0}, (table.num_rows + kChunkRows - 1) / kChunkRows, [&](std::uint64_t chunk) {
+      std::uint64_t{0}, (table.num_rows + kRowsOfChunk - 1) / kRowsOfChunk, [&](std::uint64_t chunk) {
         const FloatingPointScope floating_point;
-        std::vector<std::uint64_t> rows(std::min(kChunkRows, table.num_rows - chunk * kChunkRows));
-        std::iota(rows.begin(), rows.end(), chunk * kChunkRows);
-        double* out = values.data() + chunk * kChunkRows;
+        std::vector<std::uint64_t> rows(std::min(kRowsOfChunk, table.num_rows - chunk * kRowsOfChunk));
+        std::iota(rows.begin(), rows.end(), chunk * kRowsOfChunk);
+        double* out = values.data() + chunk * kRowsOfChunk;
         if (column < table.columns.size()) {
           visit_value_type(s, [&]<typename T>(T) {
             std::vector<T> stored(rows.size());
