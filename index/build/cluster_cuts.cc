@@ -85,7 +85,7 @@ Partitioner cut_clusters(const Snapshot& s, const TableView& table, const Partit
                          std::span<const double> values) {
   const std::uint32_t column = *plan.cluster;
   const Partitioner scale = Partitioner::random(plan.ranges, 1);
-  const Partitioner whole =
+  Partitioner whole =
       Partitioner::restore(plan.kind, scale.minimum(), scale.maximum(), {}, {}, {}, 1).clustered_by(column);
   const std::uint64_t num_rows = values.size();
   if (num_rows == 0) return whole;
