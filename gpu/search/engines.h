@@ -73,7 +73,7 @@ struct BatchRef {
   std::uint32_t query_stride;
   std::uint32_t k;  // <= kMaxSortedHits
   SweepRef sweep;
-  bool is_filtered = false;  // some query has a predicate
+  bool is_filtered;  // some query has a predicate
 };
 template <typename T>
 void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
