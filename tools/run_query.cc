@@ -35,8 +35,7 @@ constexpr std::size_t kWorthAskingCuda = 1'000;
 // Plans are text, or JSON where the format says so.
 std::string plan_format(const QueryArguments& arguments) {
   const std::string ending = lower_case(std::filesystem::path(arguments.output).extension().string());
-  std::string format =
-      arguments.format.empty() && !ending.empty() ? ending.substr(1) : arguments.format;
+  std::string format = arguments.format.empty() && !ending.empty() ? ending.substr(1) : arguments.format;
   if (format == "json" || format == "jsonl") return format;
   if (!arguments.format.empty() && format != "table")
     throw InvalidArgument(
