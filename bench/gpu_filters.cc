@@ -1,4 +1,4 @@
-// Batches on a GPU in which every query has a filter of its own, on columns that are not ranked: an integer and a text.
+// Batches on a GPU with a filter for each query, on an integer and a text column.
 //
 //   gpu_filters [--rows=N] [--dims=D] [--kind=independent] [--queries=4096] [--repeats=R]
 //

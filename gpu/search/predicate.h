@@ -151,11 +151,11 @@ struct TestedChild {
   // As verdict_of_keys (query/predicate.h). Of a long list only the first keys are compared with the set.
   CULMEN_HOST_DEVICE static bool meets_keys(const PackedPredicate& predicate, const PackedTest& test,
                                             std::int64_t minimum, std::int64_t maximum, std::uint64_t set) {
-    constexpr std::uint32_t kMost = 64;
+    constexpr std::uint32_t kLooked = 64;
     const PackedInterval<std::int64_t>* intervals = predicate.intervals<std::int64_t>() + test.first_interval;
     const std::uint32_t first = first_reaching(intervals, test.num_intervals, minimum);
     for (std::uint32_t i = first; i < test.num_intervals && intervals[i].minimum <= maximum; ++i) {
-      if (i - first == kMost) return true;
+      if (i - first == kLooked) return true;
       const std::int64_t least = intervals[i].minimum < minimum ? minimum : intervals[i].minimum;
       const std::int64_t most = intervals[i].maximum < maximum ? intervals[i].maximum : maximum;
       if ((set_bits(least, most) & set) != 0) return true;

@@ -78,7 +78,7 @@ struct TableBatch {
 
 struct BatchOptions {
   std::size_t batch_rows = 10'000;  // at most, in one batch
-  std::uint64_t skip_rows = 0;      // input rows at the beginning that are left out, whatever is in them
+  std::uint64_t skip_rows = 0;      // input rows at the beginning to skip, whatever they hold
 };
 
 struct BatchTotals {

@@ -146,7 +146,26 @@ def _sum(all_stats: Sequence[Mapping[str, Any]], elapsed: float) -> dict[str, An
     return total
 
 
-class ShardedResult(Result):
+class _OfShards:
+    """What answers of a sharded index say about its shards."""
+
+    __slots__ = ()
+    _origin: Origin
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        return self._origin.versions
+
+    @property
+    def missing_shards(self) -> tuple[int, ...]:
+        return self._origin.missing_shards
+
+    @property
+    def is_partial(self) -> bool:
+        return bool(self._origin.missing_shards)
+
+
+class ShardedResult(_OfShards, Result):
     """The answer to one query of a sharded index: a Result.
 
     Attributes:
@@ -160,18 +179,6 @@ class ShardedResult(Result):
     def __init__(self, merged: Merged, origin: Origin, elapsed: float) -> None:
         super().__init__(_Answer(merged, origin, elapsed), origin.schema)  # type: ignore[arg-type]
         self._origin = origin
-
-    @property
-    def versions(self) -> tuple[int, ...]:
-        return self._origin.versions
-
-    @property
-    def missing_shards(self) -> tuple[int, ...]:
-        return self._origin.missing_shards
-
-    @property
-    def is_partial(self) -> bool:
-        return bool(self._origin.missing_shards)
 
 
 #: Looks up the rows of a shard: its number and ids.
@@ -212,7 +219,7 @@ class _Rows:
         return selected_rows(rows, np.argsort(order, kind="stable"))
 
 
-class ShardedBatchResult(BatchResult):
+class ShardedBatchResult(_OfShards, BatchResult):
     """The answers to many queries of a sharded index: a BatchResult. Rows are looked up in the shards, which fails once
     these have changed too often since.
 
@@ -225,15 +232,3 @@ class ShardedBatchResult(BatchResult):
     def __init__(self, merged: Merged, origin: Origin, width: int, lookup: Lookup) -> None:
         super().__init__(_Many(merged, origin, width, lookup), origin.schema)  # type: ignore[arg-type]
         self._origin = origin
-
-    @property
-    def versions(self) -> tuple[int, ...]:
-        return self._origin.versions
-
-    @property
-    def missing_shards(self) -> tuple[int, ...]:
-        return self._origin.missing_shards
-
-    @property
-    def is_partial(self) -> bool:
-        return bool(self._origin.missing_shards)

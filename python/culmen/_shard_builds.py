@@ -178,7 +178,7 @@ def _selected(table: Any, columns: Sequence[str] | None) -> Any:
 
 
 def _with_ids(batch: Any, first_row: int, choice: Choice) -> tuple[Any, np.ndarray]:
-    """The rows, and their ids. Rows without an id are left out if the choice drops them."""
+    """The rows, and their ids. Skips rows without an id if the choice drops them."""
     import pyarrow
 
     if choice.id is None:

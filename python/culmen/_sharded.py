@@ -96,17 +96,25 @@ class ShardedIndex:
 
         Cost: memory for one shard at a time, and room in the directory for a copy of the table while it lasts.
         """
-        options: dict[str, Any] = {
-            "id": id,
-            "label": label,
-            "columns": columns,
-            "stored": stored,
-            "missing": missing,
-            "nulls": nulls,
-        }
-        options |= {"value_type": value_type, "partitioning": partitioning, "num_partitions": num_partitions}
-        options |= {"leaf_rows": leaf_rows, "threads": threads, "shards": shards, "overwrite": overwrite}
-        cls._build(LocalTasks(), parts_of(table), directory, attributes, **options)
+        cls._build(
+            LocalTasks(),
+            parts_of(table),
+            directory,
+            attributes,
+            shards=shards,
+            overwrite=overwrite,
+            id=id,
+            label=label,
+            columns=columns,
+            stored=stored,
+            missing=missing,
+            nulls=nulls,
+            value_type=value_type,
+            partitioning=partitioning,
+            num_partitions=num_partitions,
+            leaf_rows=leaf_rows,
+            threads=threads,
+        )
         return cls.open(directory)
 
     @classmethod

@@ -18,8 +18,8 @@ namespace {
 
 using IdList = std::vector<std::int64_t>;
 
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kGroup = std::int64_t{1} << 32;
 
 std::int64_t random_id(Random& random, int kind, std::int64_t base) {
@@ -31,7 +31,7 @@ std::int64_t random_id(Random& random, int kind, std::int64_t base) {
     case 2:  // over the edges of groups
       return random.between(-2, 2) * kGroup + random.between(-100, 100);
     case 3:
-      return random.pick({kLeast, kLeast + 1, std::int64_t{-1}, std::int64_t{0}, kMost - 1, kMost});
+      return random.pick({kMin, kMin + 1, std::int64_t{-1}, std::int64_t{0}, kMax - 1, kMax});
     default:  // runs
       return base + 1000 * random.between(0, 50) + random.between(0, 700);
   }
@@ -43,7 +43,7 @@ IdList random_ids(Random& random) {
   IdList ids;
   for (std::uint64_t left = random.below(random.pick<std::uint64_t>({3, 100, 5000, 100'000})); left > 0;
        --left)
-    ids.push_back(random_id(random, kind < 5 ? kind : random.between(0, 4), base < kMost / 2 ? base : 0));
+    ids.push_back(random_id(random, kind < 5 ? kind : random.between(0, 4), base < kMax / 2 ? base : 0));
   if (random.chance(0.3)) std::ranges::sort(ids);
   return ids;
 }
@@ -56,8 +56,8 @@ void expect_members(const IdSet& set, const std::set<std::int64_t>& wanted, cons
   IdList asked = others;
   for (const std::int64_t id : wanted) {
     asked.push_back(id);
-    if (id != kLeast) asked.push_back(id - 1);
-    if (id != kMost) asked.push_back(id + 1);
+    if (id != kMin) asked.push_back(id - 1);
+    if (id != kMax) asked.push_back(id + 1);
   }
   std::vector<std::uint64_t> mask((asked.size() + 63) / 64, ~std::uint64_t{0});
   set.bitmap().write_mask(asked, mask.data());
@@ -100,7 +100,7 @@ TEST(IdSets, HoldTheIdsOfRanges) {
     std::set<std::int64_t> wanted;
     for (std::uint64_t left = random.below(20); left > 0; --left) {
       const std::int64_t first =
-          random.pick({std::int64_t{0}, kGroup, -kGroup, 3 * kGroup, kLeast, kMost - 2000}) +
+          random.pick({std::int64_t{0}, kGroup, -kGroup, 3 * kGroup, kMin, kMax - 2000}) +
           (random.chance(0.5) ? 0 : static_cast<std::int64_t>(random.below(1000)));
       const IdRange range{first, first + static_cast<std::int64_t>(random.below(1000))};
       ranges.push_back(range);
@@ -117,7 +117,7 @@ TEST(IdSets, TakeRangesOverManyGroups) {
   EXPECT_EQ(set.size(), 3 * static_cast<std::uint64_t>(kGroup) + 12);
   for (const std::int64_t id : {wide.first, std::int64_t{-1}, std::int64_t{0}, kGroup, wide.last, 3 * kGroup})
     EXPECT_TRUE(set.contains(id)) << id;
-  for (const std::int64_t id : {wide.first - 1, wide.last + 1, 3 * kGroup - 1, 3 * kGroup + 1, kLeast, kMost})
+  for (const std::int64_t id : {wide.first - 1, wide.last + 1, 3 * kGroup - 1, 3 * kGroup + 1, kMin, kMax})
     EXPECT_FALSE(set.contains(id)) << id;
   EXPECT_EQ(IdSet::from_bytes(set.to_bytes()), set);
 }
@@ -125,7 +125,7 @@ TEST(IdSets, TakeRangesOverManyGroups) {
 TEST(IdSets, RefuseRangesThatHoldNoIdOrTooMany) {
   const auto of = [](std::vector<IdRange> ranges) { return IdSet::of_ranges(ranges); };
   EXPECT_THROW(of({{1, 0}}), InvalidArgument);
-  EXPECT_THROW(of({{kLeast, kMost}}), InvalidArgument);
+  EXPECT_THROW(of({{kMin, kMax}}), InvalidArgument);
   EXPECT_THROW(of({{0, static_cast<std::int64_t>(IdSet::kMaxIdsOfRanges)}}), InvalidArgument);
   EXPECT_THROW(of({{0, static_cast<std::int64_t>(IdSet::kMaxIdsOfRanges) - 1}, {-1, -1}}), InvalidArgument);
 }
@@ -183,7 +183,7 @@ TEST(IdSets, TakeNumbersFrom2To63OnForNegativeIds) {
 
 // Every beginning, and every byte changed: an error, or a set that is what its bytes say.
 TEST(IdSets, ReadAnyBytes) {
-  IdList ids = {-1, 5, kLeast, kMost};
+  IdList ids = {-1, 5, kMin, kMax};
   for (std::int64_t id = 0; id < 5000; ++id) ids.push_back(kGroup + 13 * id);             // arrays
   for (std::int64_t id = 0; id < 6000; ++id) ids.push_back(7 * kGroup + 2 * id);          // a bitset
   for (std::int64_t id = 0; id < 6000; ++id) ids.push_back(-kGroup + id / 50 * 60 + id);  // runs
