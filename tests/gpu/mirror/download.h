@@ -12,6 +12,7 @@
 #include "gpu/mirror/mirror_version.h"
 #include "index/leaf_bounds.h"
 #include "index/leaf_codes.h"
+#include "index/node_zone_map.h"
 #include "index/snapshot.h"
 #include "index/verify.h"
 
@@ -30,7 +31,7 @@ std::vector<T> download(const T* from, std::size_t size) {
 }
 
 // A snapshot whose leaves and nodes are those of the device, in the same slots; all others are zero. It has no labels,
-// which devices do not store, and its codes are recomputed. The version must have rows.
+// which devices do not store; its codes and the zone maps of its nodes are recomputed. The version must have rows.
 inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
   const Snapshot& s = *view.snapshot;
   const gpu::MirrorRef& ref = view.mirror->ref();
@@ -49,8 +50,10 @@ inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
     download_to(arena.zone_map(slot), ref.zone_map + slot * zone_map, zone_map);
     write_leaf_codes(arena, slot, arena.leaf(slot).num_rows);
   }
-  for (const std::uint32_t slot : s.order().nodes)
+  for (const std::uint32_t slot : s.order().nodes) {  // those of level 1 first
     download_to(arena.mutable_node(slot).bytes, ref.node(slot).bytes, arena.node_bytes());
+    update_node_zone_map(arena, slot);
+  }
   return copy;
 }
 
