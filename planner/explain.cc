@@ -68,7 +68,7 @@ std::string reason_text(const Plan& plan, const Snapshot& snapshot) {
   return "a search by bounds would read " + share_text(plan, snapshot) + ", and a scan is faster";
 }
 
-std::string predictions_text(const Plan& plan, const ResolvedQuery& query) {
+std::string predictions_text(const Plan& plan) {
   std::string text;
   for (const Prediction& prediction : plan.predictions) {
     std::string name(engine_name(prediction.engine));
@@ -77,7 +77,6 @@ std::string predictions_text(const Plan& plan, const ResolvedQuery& query) {
     text += (text.empty() ? "predicted   " : "            ") + name + "about " +
             in_us(prediction.elapsed_us) + "\n";
   }
-  if (query.filter.tests_id_sets()) return text + "GPU         does not take this filter\n";
   if (plan.copy_us == 0) return text + "GPU         none is there\n";
   return text + "            copying the index to a GPU first about " + in_us(plan.copy_us) + "\n";
 }
@@ -100,7 +99,7 @@ Explanation explain_plan(const Snapshot& snapshot, const ResolvedQuery& query, c
                 "table       " + std::to_string(snapshot.num_rows) + " rows in " +
                 std::to_string(snapshot.num_leaves) + " leaves, tree of height " +
                 std::to_string(snapshot.height) + "\n" + "k           " + std::to_string(query.k) + "\n" +
-                predictions_text(plan, query);
+                predictions_text(plan);
   if (plan.engine == Engine::bounded) result.text += bound_text(snapshot, query.bound);
   return result;
 }

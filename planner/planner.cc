@@ -96,7 +96,7 @@ Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Searc
                       {Engine::scan, slowness * scan_us(scan, costs, threads)}};
   std::stable_partition(plan.predictions.begin(), plan.predictions.end(),
                         [&](const Prediction& prediction) { return prediction.engine == plan.engine; });
-  if (device && !query.filter.tests_id_sets()) predict_device(device_table(snapshot, query), *device, plan);
+  if (device) predict_device(device_table(snapshot, query), *device, plan);
   return plan;
 }
 
@@ -127,8 +127,6 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
   for (double Work::*part : {&Work::leaves, &Work::hits}) load.bounded.*part /= probed;
   const PlacementTimes times = placement_times(load, device.value_or(DeviceCosts()));
   if (!device) return {.reason = "there is no GPU", .cpu_us = times.cpu_us};
-  if (std::ranges::any_of(queries, [](const ResolvedQuery& query) { return query.filter.tests_id_sets(); }))
-    return {.reason = "a GPU does not take this filter", .cpu_us = times.cpu_us};
   return {times.on_device() ? 0 : kNoDevice, placement_reason(times, options.has_copy), times.cpu_us,
           times.device_us, times.copy_us};
 }

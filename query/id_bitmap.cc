@@ -66,6 +66,19 @@ roaring_bitmap_t* roaring_of(std::span<const std::int64_t> ids) {
   return allocated(roaring_bitmap_of_ptr(lows.size(), lows.data()));
 }
 
+// The last of the numbers in a row that start with `first`.
+std::uint32_t last_in_row(const roaring_bitmap_t* lows, std::uint32_t first) {
+  std::uint64_t last = first, step = 1;
+  const auto has_step = [&] {
+    return last + step <= std::numeric_limits<std::uint32_t>::max() &&
+           roaring_bitmap_contains_range(lows, last + 1, last + step + 1);
+  };
+  for (; has_step(); step *= 2) last += step;
+  for (; step > 0; step /= 2)
+    if (has_step()) last += step;
+  return static_cast<std::uint32_t>(last);
+}
+
 // The end of the first group in ascending ids.
 std::size_t end_of_group(std::span<const std::int64_t> ids) {
   const std::int32_t high = IdBitmap::group_of(ids.front());
@@ -250,6 +263,26 @@ std::vector<std::int64_t> IdBitmap::ids() const {
     for (const std::uint32_t low : lows) ids.push_back(id_of(group.high, low));
   });
   return ids;
+}
+
+Intervals<std::int64_t> IdBitmap::intervals() const {
+  Intervals<std::int64_t> found;
+  for_each_group([&found](const Group& group) {
+    roaring_uint32_iterator_t at;
+    roaring_init_iterator(group.lows.get(), &at);
+    while (at.has_value) {
+      const std::uint32_t last = last_in_row(group.lows.get(), at.current_value);
+      const Interval<std::int64_t> row = {id_of(group.high, at.current_value), id_of(group.high, last)};
+      if (!found.empty() && found.back().maximum == row.minimum - 1) {  // goes on from the group before
+        found.back().maximum = row.maximum;
+      } else {
+        found.push_back(row);
+      }
+      if (last == std::numeric_limits<std::uint32_t>::max()) break;
+      roaring_move_uint32_iterator_equalorlarger(&at, last + 1);
+    }
+  });
+  return found;
 }
 
 // Negative ids are the largest numbers of the format.

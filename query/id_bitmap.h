@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "culmen/id_set.h"
+#include "query/intervals.h"
 #include "query/key_bits.h"
 
 namespace culmen {
@@ -38,6 +39,8 @@ class IdBitmap {
   void write_mask(std::span<const std::int64_t> ids, std::uint64_t* mask) const;
 
   std::vector<std::int64_t> ids() const;
+  // The same ids. Takes time by the number of intervals, not of ids.
+  Intervals<std::int64_t> intervals() const;
   std::vector<std::byte> to_bytes() const;
   bool operator==(const IdBitmap& other) const;
 

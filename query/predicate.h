@@ -62,7 +62,6 @@ struct Predicate {
   bool reads_fields() const;
   // Whether it is a conjunction of at most one range per attribute, which stored values alone decide.
   bool is_ranges() const;
-  bool tests_id_sets() const;  // GPU engines cannot
 };
 
 // The filter, and that none of the `required` attributes is missing. Throws InvalidArgument for NaN, for a column that

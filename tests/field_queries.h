@@ -40,13 +40,9 @@ inline std::string time_text(Random& random, __int128 nanoseconds, bool with_tim
   return result;
 }
 
-// GPU engines take none.
-enum class IdSets { none, some };
-
 class FilterGenerator {
  public:
-  FilterGenerator(Random& random, const FieldOracle& oracle, IdSets id_sets = IdSets::none)
-      : random_(random), oracle_(oracle), id_sets_(id_sets) {}
+  FilterGenerator(Random& random, const FieldOracle& oracle) : random_(random), oracle_(oracle) {}
 
   // At most so many levels of `and`, `or` and `not` over conditions.
   Filter tree(int depth = 5) {
@@ -89,7 +85,7 @@ class FilterGenerator {
   Filter condition() {
     const Schema& schema = oracle_.schema();
     const std::size_t num_attributes = schema.attributes.size();
-    if (id_sets_ == IdSets::some && random_.chance(0.05))
+    if (random_.chance(0.05))
       return Filter::ids_in(random_id_set(random_, oracle_.rows().size(),
                                           [this](std::size_t row) { return oracle_.rows()[row].id; }));
     if (random_.chance(0.07))
@@ -218,7 +214,6 @@ class FilterGenerator {
 
   Random& random_;
   const FieldOracle& oracle_;
-  const IdSets id_sets_;
 };
 
 // A filter in the language of Index::filter, written in one of several ways; nullopt if the language cannot say it
@@ -343,8 +338,7 @@ class FilterText {
   bool is_sayable_ = true;
 };
 
-inline Query random_field_query(Random& random, const FieldOracle& oracle, bool plain_ranges,
-                                IdSets id_sets = IdSets::none) {
+inline Query random_field_query(Random& random, const FieldOracle& oracle, bool plain_ranges) {
   const std::size_t n = oracle.rows().size();
   Query query;
   query.weights = random_weights(random, oracle.num_attributes());
@@ -355,7 +349,7 @@ inline Query random_field_query(Random& random, const FieldOracle& oracle, bool 
   query.k = std::max<std::size_t>(random.pick<std::size_t>({1, 1, 2, 3, 10, 16, 100, n / 2, n, n + 1}), 1);
   if (random.chance(0.2)) query.scale = Scale::minmax;
   if (random.chance(0.4) || (plain_ranges && random.chance(0.7))) query.missing = Missing::fill;
-  FilterGenerator filters(random, oracle, id_sets);
+  FilterGenerator filters(random, oracle);
   if (plain_ranges) {
     query.where = filters.ranges();
   } else if (random.chance(0.85)) {

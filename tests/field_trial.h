@@ -314,7 +314,7 @@ class FieldTrial {
     std::vector<Query> queries;
     std::vector<std::vector<Answer>> expected;
     for (int q = 0; q < kQueriesPerStage; ++q) {
-      const Query query = random_field_query(random_, oracle, random_.chance(0.1), IdSets::some);
+      const Query query = random_field_query(random_, oracle, random_.chance(0.1));
       if (std::string fault = check_query(index, oracle, query); !fault.empty()) return fault;
       if (oracle.refuses(query)) continue;
       queries.push_back(query);
@@ -457,8 +457,7 @@ class FieldTrial {
   std::string check_monotone(const Index& index, const FieldOracle& oracle) {
     if (!random_.chance(0.3)) return "";
     const AlternatingSum function{random_.next()};
-    const Filter where =
-        random_.chance(0.7) ? FilterGenerator(random_, oracle, IdSets::some).tree() : Filter();
+    const Filter where = random_.chance(0.7) ? FilterGenerator(random_, oracle).tree() : Filter();
     const std::size_t k = random_.pick<std::size_t>({1, 5, 50});
     std::vector<Answer> expected;
     for (const Row& row : oracle.rows()) {

@@ -3,8 +3,6 @@
 #include <cstring>
 #include <span>
 
-#include "culmen/error.h"
-
 namespace culmen::gpu {
 namespace {
 
@@ -62,13 +60,20 @@ class PredicatePacker {
                        .first_bound = static_cast<std::uint32_t>(bounds_.size()),
                        .maximum_row = static_cast<std::int16_t>(predicate.maximum_row),
                        .minimum_row = static_cast<std::int16_t>(predicate.minimum_row)};
-    if (predicate.kind == Predicate::Kind::attribute) {
-      test.kind = PackedTest::Kind::attribute;
-      append_intervals(predicate.values);
-      for (const IntervalBound& bound : predicate.bounds) bounds_.push_back({bound.lowest, bound.highest});
-    } else {
-      if (predicate.kind == Predicate::Kind::field) test.kind = PackedTest::Kind::field;
-      append_intervals(predicate.keys);
+    switch (predicate.kind) {
+      case Predicate::Kind::attribute:
+        test.kind = PackedTest::Kind::attribute;
+        append_intervals(predicate.values);
+        for (const IntervalBound& bound : predicate.bounds) bounds_.push_back({bound.lowest, bound.highest});
+        break;
+      case Predicate::Kind::id_set: {
+        const Intervals<std::int64_t> ids = predicate.ids.bitmap().intervals();
+        append_intervals(predicate.passes_others ? complement(ids) : ids);
+        break;
+      }
+      default:
+        if (predicate.kind == Predicate::Kind::field) test.kind = PackedTest::Kind::field;
+        append_intervals(predicate.keys);
     }
     test.num_intervals = static_cast<std::uint32_t>(intervals_.size()) - test.first_interval;
     tests_.push_back(test);
@@ -88,8 +93,6 @@ class PredicatePacker {
 }  // namespace
 
 std::vector<std::byte> pack_predicate(const Predicate& predicate, bool has_ranked) {
-  if (predicate.tests_id_sets())
-    throw InvalidArgument("on a GPU a filter has no sets of ids: search on the CPU");
   std::vector<const Predicate*> parts;  // of a conjunction, but for those that are packed as ranges
   if (predicate.kind == Predicate::Kind::all_of) {
     for (const Predicate& part : predicate.parts)

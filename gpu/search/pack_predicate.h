@@ -11,7 +11,6 @@ namespace culmen::gpu {
 
 // The bytes of a PackedPredicate that tests what the ranges packed with the query (pack_query.h) leave open. Empty:
 // they decide everything. has_ranked: begins with a test of PackedHeader::ranked_gaps.
-// Throws InvalidArgument for sets of ids.
 std::vector<std::byte> pack_predicate(const Predicate& predicate, bool has_ranked = false);
 
 }  // namespace culmen::gpu

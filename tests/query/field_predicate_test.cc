@@ -130,7 +130,7 @@ TEST(FieldPredicates, AreTrueOfEveryRow) {
     const std::shared_ptr<const Snapshot> s = bulk_load(
         table.view(), {.leaf_rows = 16, .value_type = is_float32 ? ValueType::float32 : ValueType::float64});
     const FieldOracle oracle(source.schema(), rows, {});
-    FilterGenerator filters(random, oracle, IdSets::some);
+    FilterGenerator filters(random, oracle);
     for (int f = 0; f < 10; ++f) {
       const Filter filter = filters.tree(random.between(0, 4));
       std::vector<std::int32_t> required;

@@ -48,11 +48,24 @@ IdList random_ids(Random& random) {
   return ids;
 }
 
+Intervals<std::int64_t> rows_of(const std::set<std::int64_t>& ids) {
+  Intervals<std::int64_t> rows;
+  for (const std::int64_t id : ids) {
+    if (!rows.empty() && rows.back().maximum == id - 1) {
+      rows.back().maximum = id;
+    } else {
+      rows.push_back({id, id});
+    }
+  }
+  return rows;
+}
+
 // ids: those asked about besides the members and their neighbours.
 void expect_members(const IdSet& set, const std::set<std::int64_t>& wanted, const IdList& others) {
   ASSERT_EQ(set.size(), wanted.size());
   ASSERT_EQ(set.empty(), wanted.empty());
   ASSERT_TRUE(std::ranges::equal(set.ids(), wanted));
+  ASSERT_EQ(set.bitmap().intervals(), rows_of(wanted));
   IdList asked = others;
   for (const std::int64_t id : wanted) {
     asked.push_back(id);
@@ -120,6 +133,8 @@ TEST(IdSets, TakeRangesOverManyGroups) {
   for (const std::int64_t id : {wide.first - 1, wide.last + 1, 3 * kGroup - 1, 3 * kGroup + 1, kMin, kMax})
     EXPECT_FALSE(set.contains(id)) << id;
   EXPECT_EQ(IdSet::from_bytes(set.to_bytes()), set);
+  EXPECT_EQ(set.bitmap().intervals(),
+            (Intervals<std::int64_t>{{wide.first, wide.last}, {3 * kGroup, 3 * kGroup}}));
 }
 
 TEST(IdSets, RefuseRangesThatHoldNoIdOrTooMany) {

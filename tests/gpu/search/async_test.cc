@@ -348,8 +348,6 @@ TEST(Async, RefusesWhatTheHostCanSee) {
   refuses(bad, answers);
   bad.where = {{.attribute = 0, .minimum = kNan}};
   refuses(bad, answers);
-  bad.where = Filter::ids_in(IdSet(std::vector<std::int64_t>{1, 2}));
-  refuses(bad, answers);
   bad = good;
   bad.min_score = kNan;
   refuses(bad, answers);
