@@ -61,7 +61,7 @@ class ShardedTrial {
   std::filesystem::path directory() const { return temporary_.path() / "shards"; }
 
   void build() {
-    rows_ = source_.draw_many(random_.pick<std::size_t>({1, 2, 5, 17, 40, 300, 300, 2000}));
+    rows_ = source_.draw_many(random_.pick<std::size_t>({0, 1, 2, 5, 17, 40, 300, 300, 2000}));
     RowTable::Shape shape;
     shape.has_ids = random_.chance(0.8);
     if (!shape.has_ids)
@@ -71,6 +71,7 @@ class ShardedTrial {
     options.num_shards = random_.pick<std::uint32_t>({1, 2, 3, 4, 7, 16});
     options.build.leaf_rows = 16;
     if (precision_ == Precision::rounded_to_float32) options.build.value_type = ValueType::float32;
+    if (precision_ == Precision::float64 && rows_.empty()) options.build.value_type = ValueType::float64;
     one_ = Index::build(table.view(), options.build);
     ShardedIndex::build(table.view(), directory(), options);
     open();
@@ -133,9 +134,11 @@ class ShardedTrial {
     return "";
   }
 
+  std::int64_t some_id() { return rows_.empty() ? 3 : rows_[random_.below(rows_.size())].id; }
+
   std::string check_rows() {
     std::vector<std::int64_t> ids = {123'456'789'012'345, -1};
-    for (int i = 0; i < 20; ++i) ids.push_back(rows_[random_.below(rows_.size())].id);
+    for (int i = 0; i < 20; ++i) ids.push_back(some_id());
     const std::vector<std::optional<Row>> found = sharded_->get(ids), wanted = one_->get(ids);
     for (std::size_t i = 0; i < ids.size(); ++i)
       if (found[i].has_value() != wanted[i].has_value() || (found[i] && !is_same_row(*found[i], *wanted[i])))
@@ -149,10 +152,9 @@ class ShardedTrial {
     WriteBatch batch;
     std::vector<Row> inserted = source_.draw_many(random_.below(40)), replacing;
     for (std::uint64_t count = random_.below(20); count > 0; --count) {
-      const std::int64_t id = rows_[random_.below(rows_.size())].id;
-      replacing.push_back(source_.draw(id));
+      replacing.push_back(source_.draw(some_id()));
     }
-    if (random_.chance(0.1)) inserted.push_back(source_.draw(rows_.front().id));  // it may be there
+    if (random_.chance(0.1)) inserted.push_back(source_.draw(some_id()));  // it may be there
     RowTable::Shape shape;
     shape.shuffles_columns = random_.chance(0.3);
     shape.has_ids = !(source_.leaves_ids() && random_.chance(0.3));
@@ -160,8 +162,7 @@ class ShardedTrial {
     shape.has_ids = true;
     const RowTable changed_rows(random_, source_.schema(), replacing, shape);
     std::vector<std::int64_t> erased;
-    for (std::uint64_t count = random_.below(30); count > 0; --count)
-      erased.push_back(rows_[random_.below(rows_.size())].id);
+    for (std::uint64_t count = random_.below(30); count > 0; --count) erased.push_back(some_id());
     if (random_.chance(0.7)) batch.insert(new_rows.view());
     if (random_.chance(0.7)) batch.upsert(changed_rows.view());
     if (random_.chance(0.7)) batch.erase(erased);
