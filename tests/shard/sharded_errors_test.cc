@@ -123,6 +123,21 @@ TEST_F(ShardedErrors, EveryFlippedBitOfTheManifestIsSeen) {
   EXPECT_EQ(to_text(parse_shard_manifest(good, "SHARDS")), good);
 }
 
+TEST_F(ShardedErrors, AnotherFormatVersionIsNamed) {
+  const fs::path manifest = directory() / "SHARDS";
+  const std::string good = read_file(manifest);
+  std::string other = good;
+  other.replace(other.find(" 1 "), 3, " 2 ");
+  write_file(manifest, other);
+  EXPECT_TRUE(contains(opening<FormatError>(), "another format")) << opening<FormatError>();
+  write_file(manifest, good);
+  write_file(shard(1) / "CURRENT", "culmen-index 99\n");
+  EXPECT_TRUE(contains(opening<FormatError>(), "shard 1 of ")) << opening<FormatError>();
+  EXPECT_TRUE(
+      contains(text_of<FormatError>([this] { ShardedIndex::rebalance(directory(), 2); }), "shard 1 of "));
+  EXPECT_TRUE(fs::exists(shard(0)));
+}
+
 TEST_F(ShardedErrors, OneWriterAtATime) {
   const ShardedIndex writer = ShardedIndex::open(directory(), {.writable = true});
   EXPECT_THROW(static_cast<void>(ShardedIndex::open(directory(), {.writable = true})), IoError);

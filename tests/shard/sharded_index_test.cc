@@ -302,6 +302,47 @@ TEST(ShardedIndex, KeepsAssignedIdsAcrossHandles) {
   }
 }
 
+TEST(ShardedIndex, TheFirstRowsDetermineTheStandInsOfAllShards) {
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> none;
+  const TemporaryDirectory temporary;
+  const std::filesystem::path path = temporary.path() / "s";
+  const ShardedBuildOptions options{.num_shards = 4, .build = {.value_type = ValueType::float64}};
+  ShardedIndex::build(one_column(none, {}), path, options);
+  ShardedIndex index = ShardedIndex::open(path, {.writable = true});
+  ShardedIndex reader = ShardedIndex::open(path);
+  EXPECT_FALSE(index.statistics().attributes[0].stand_in.has_value());
+  EXPECT_TRUE(index.search({.weights = {1}, .k = 3}).hits.empty());
+  const std::vector<std::uint64_t> before = index.versions();
+  const std::vector<double> values = {5, missing, 3, 8, missing, 7, 4, missing};
+  const std::vector<std::int64_t> ids = {1, 2, 3, 4, 5, 6, 7, 8};
+  const TableView rows = one_column(values, ids);
+  EXPECT_EQ(index.write_once(WriteBatch().insert(rows), before).inserted, 8u);
+  EXPECT_TRUE(index.write_once(WriteBatch().insert(rows), before).repeated);
+  EXPECT_EQ(index.statistics().attributes[0].stand_in, std::optional<double>(3));
+  for (std::uint32_t s = 0; s < 4; ++s)
+    EXPECT_EQ(index.shard(s).statistics().attributes[0].stand_in, std::optional<double>(3));
+  EXPECT_EQ(reader.refresh(), Refreshed::replaced);
+  EXPECT_EQ(reader.info().num_rows, 8u);
+}
+
+TEST(ShardedIndex, RebalancingKeepsHowShardsWereBuilt) {
+  std::vector<double> values;
+  for (int i = 0; i < 500; ++i) values.push_back(i);
+  const TemporaryDirectory temporary;
+  const std::filesystem::path path = temporary.path() / "s";
+  ShardedIndex::build(one_column(values, {}), path,
+                      {.num_shards = 2, .build = {.partitioning = Partitioning::random, .leaf_rows = 32}});
+  ShardedIndex::rebalance(path, 3);
+  const IndexInfo info = ShardedIndex::open(path).info();
+  EXPECT_EQ(info.partitioning, Partitioning::random);
+  EXPECT_EQ(info.leaf_rows, 32);
+  EXPECT_EQ(info.num_rows, 500u);
+  // A shard that another process writes to is not read half.
+  const Index writer = Index::open(path / "shard-2-0", {.writable = true});
+  EXPECT_THROW(ShardedIndex::rebalance(path, 2), IoError);
+}
+
 TEST(ShardedIndex, ReadersSeeABatchAfterRefresh) {
   const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8};
   const TemporaryDirectory temporary;
