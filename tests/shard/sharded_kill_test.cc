@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,16 +61,17 @@ std::int64_t killed_writer(const std::filesystem::path& directory, std::int64_t 
 }
 
 // Whether a shard holds exactly its rows after so many batches.
-bool has_batches(const Index& shard, std::uint32_t number, std::int64_t num_batches) {
+bool has_batches(const Index& shard, std::uint32_t shard_number, std::int64_t num_batches) {
   std::uint64_t expected = 0;
-  for (std::int64_t batch = std::max<std::int64_t>(0, num_batches - kErasedAfter); batch < num_batches;
-       ++batch)
-    for (const std::int64_t id : ShardBatch(batch).ids()) {
-      if (shard_of(id, kShards) != number) continue;
+  for (std::int64_t number = std::max<std::int64_t>(0, num_batches - kErasedAfter); number < num_batches; ++number) {
+    const ShardBatch batch(number);
+    for (const std::int64_t id : batch.ids()) {
+      if (shard_of(id, kShards) != shard_number) continue;
       const std::optional<Row> row = shard.get(id);
-      if (!row || row->values[0] != static_cast<double>(batch)) return false;
+      if (!row || row->values[0] != static_cast<double>(number)) return false;
       ++expected;
     }
+  }
   return shard.info().num_rows == expected;
 }
 
