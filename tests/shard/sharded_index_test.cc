@@ -326,6 +326,24 @@ TEST(ShardedIndex, TheFirstRowsDetermineTheStandInsOfAllShards) {
   EXPECT_EQ(reader.info().num_rows, 8u);
 }
 
+TEST(ShardedIndex, StandInsOfAllRowsCountInTheScale) {
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> a = {1, missing, 3, 2, 5, 4}, b = {9, 8, 1, 2, 4, 3};
+  TableView table = one_column(a, {});
+  table.attributes = {{"a"}, {"b"}};
+  table.attributes[0].stand_in = StandIn::number;
+  table.attributes[0].number = 100;
+  table.columns.emplace_back(b);
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(table, temporary.path() / "s", {.num_shards = 3});
+  const ShardedIndex index = ShardedIndex::open(temporary.path() / "s");
+  const Index one = Index::build(table);
+  for (const Missing rule : {Missing::fill, Missing::skip}) {
+    const Query query{.weights = {1, 1}, .k = 10, .scale = Scale::minmax, .missing = rule};
+    EXPECT_EQ(difference(index.search(query).hits, answers_of(one.search(query))), "");
+  }
+}
+
 TEST(ShardedIndex, RebalancingKeepsHowShardsWereBuilt) {
   std::vector<double> values;
   for (int i = 0; i < 500; ++i) values.push_back(i);

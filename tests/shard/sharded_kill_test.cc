@@ -63,7 +63,8 @@ std::int64_t killed_writer(const std::filesystem::path& directory, std::int64_t 
 // Whether a shard holds exactly its rows after so many batches.
 bool has_batches(const Index& shard, std::uint32_t shard_number, std::int64_t num_batches) {
   std::uint64_t expected = 0;
-  for (std::int64_t number = std::max<std::int64_t>(0, num_batches - kErasedAfter); number < num_batches; ++number) {
+  for (std::int64_t number = std::max<std::int64_t>(0, num_batches - kErasedAfter); number < num_batches;
+       ++number) {
     const ShardBatch batch(number);
     for (const std::int64_t id : batch.ids()) {
       if (shard_of(id, kShards) != shard_number) continue;
