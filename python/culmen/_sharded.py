@@ -238,7 +238,7 @@ class ShardedIndex:
         Raises:
             InvalidArgument: as Index.search.
             ShardUnavailable: for shards whose workers died again and again, or did not answer in time.
-            NoIndex, FormatError, IoError: for a shard that is missing, damaged, or cannot be read.
+            FormatError, IoError: for a shard that is missing, damaged, or cannot be read.
         """
         k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
         check_types(k, *rest)
@@ -254,7 +254,9 @@ class ShardedIndex:
                 return ask(self._view)
             except (Stale, NoIndex) as error:
                 if isinstance(error, NoIndex) and self._directories_of(self._listed()) == self._engine.directories:
-                    raise
+                    # A NoIndex would invite callers to build another one in its place.
+                    advice = "restore its directory from a copy, or build the sharded index again"
+                    raise IoError(f"a shard is missing: {error}; {advice}") from error
                 self.refresh()
                 time.sleep(pause)
                 pause = min(1.0, 2 * pause)
