@@ -32,7 +32,9 @@ void check_shard(const ShardEntry& listed, const Snapshot& shard, const Snapshot
   if (!has_same_columns(shard, first)) throw FormatError(name + ": its columns are not those of shard 0");
 }
 
-std::shared_ptr<const ShardState> state_of(const std::vector<Index>& live, const ShardManifest& manifest) {
+}  // namespace
+
+std::shared_ptr<const ShardState> state_of(std::span<const Index> live, const ShardManifest& manifest) {
   auto state = std::make_shared<ShardState>();
   std::vector<TableStatistics> parts;
   state->uuid = manifest.uuid;
@@ -47,7 +49,14 @@ std::shared_ptr<const ShardState> state_of(const std::vector<Index>& live, const
   return state;
 }
 
-}  // namespace
+ShardedIndex ShardedIndex::of(std::span<const Index> shards) {
+  if (shards.empty()) throw InvalidArgument("a sharded index has at least one shard");
+  std::shared_ptr<const ShardState> state = state_of(shards, {});
+  for (std::size_t s = 1; s < shards.size(); ++s)
+    if (!has_same_columns(*state->snapshots[s], *state->snapshots.front()))
+      throw InvalidArgument("the columns of shard " + std::to_string(s) + " are not those of shard 0");
+  return ShardedIndex(std::make_shared<Core>(std::move(state)));
+}
 
 std::uint64_t ShardState::version() const {
   std::uint64_t sum = 0;

@@ -17,8 +17,9 @@ from ._engines import Engine, ThreadEngine
 from ._errors import InvalidArgument, IoError, NoIndex
 from ._files import Path
 from ._ids import as_ids
-from ._merging import Asked, Merged, Origin, ShardedBatchResult, ShardedResult, joined_rows
-from ._queries import ALL_CORES, TEN_OR_ALL, Where, as_matrix, by_name, check_types, in_numbers, is_matrix
+from ._merging import ShardedBatchResult, ShardedResult, joined_rows
+from ._queries import ALL_CORES, TEN_OR_ALL, Where, check_types, in_numbers
+from ._question import Question
 from ._reports import ColumnInfo, WriteResult
 from ._result import Row
 from ._rounds import Rounds
@@ -242,8 +243,7 @@ class ShardedIndex:
         """
         k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
         check_types(k, *rest)
-        one = None if is_matrix(weights) else by_name(weights)
-        question = _Question(self, one, weights, k, rest, allow_partial, timeout)
+        question = Question(weights, k, rest, self._rounds, self._rows, allow_partial, timeout)
         return self._at_one_version(question.answered)
 
     def _at_one_version(self, ask: Callable[[View], T]) -> T:
@@ -264,7 +264,7 @@ class ShardedIndex:
         """The row with this id; None if there is none. Its score is NaN."""
 
         def ask(view: View) -> Row | None:
-            found = self._rows(view, {_shard_of(view, id): as_ids(id)}, view.schema.field_kinds)
+            found = self._rows(view, {_shard_of(view, id): as_ids(id)})
             [taken] = found.values()
             if not taken[1]:
                 return None
@@ -285,10 +285,10 @@ class ShardedIndex:
 
         return self._at_one_version(ask)
 
-    def _rows(self, view: View, ids: Mapping[int, np.ndarray], field_kinds: str) -> Mapping[int, Any]:
-        return _all_answers(
-            view.engine, {s: ("get", view.versions[s], of_shard, field_kinds) for s, of_shard in ids.items()}
-        )
+    @staticmethod
+    def _rows(view: View, ids: Mapping[int, np.ndarray]) -> Mapping[int, Any]:
+        kinds = view.schema.field_kinds
+        return _all_answers(view.engine, {s: ("get", view.versions[s], of_shard, kinds) for s, of_shard in ids.items()})
 
     # ---- changes
 
@@ -368,7 +368,7 @@ class ShardedIndex:
     @property
     def versions(self) -> tuple[int, ...]:
         """The version of each shard that questions are about."""
-        return tuple(version.number for version in self._view.versions)
+        return self._view.numbers
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -417,121 +417,6 @@ class ShardedIndex:
         raise TypeError("a sharded index is not pickled: open its directory in the other process")
 
 
-class _Question:
-    """One call of search: its queries, and how it is asked."""
-
-    def __init__(
-        self,
-        index: ShardedIndex,
-        one: Any,
-        many: Any,
-        k: int | None,
-        rest: tuple[Any, ...],
-        allow_partial: bool,
-        timeout: float | None,
-    ) -> None:
-        self._index = index
-        self._rounds = index._rounds
-        self._is_one = one is not None
-        self._weights = many if one is None else one
-        self._k = k
-        self._where, self._min_score, self._scale, self._missing, self._searcher, self._threads = rest
-        self._allow_partial = allow_partial
-        self._timeout = timeout
-
-    def answered(self, view: View) -> ShardedResult | ShardedBatchResult:
-        start = time.perf_counter()
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
-        matrix = self._matrix(view)
-        bounds = view.bounds(matrix, self._scale, self._missing)
-        lost: set[int] = set()
-        asked = self._asked(view, matrix, bounds, lost, deadline)
-        merged = Merged(asked, len(matrix), self._k)
-        origin = Origin(view.schema, tuple(v.number for v in view.versions), tuple(sorted(lost)))
-        if self._is_one:
-            return ShardedResult(merged, origin, time.perf_counter() - start)
-        width = int(merged.counts.max(initial=0)) if self._k is None else min(self._k, view.num_rows)
-        kinds = view.schema.field_kinds
-        return ShardedBatchResult(merged, origin, width, lambda ids: self._index._rows(view, ids, kinds))
-
-    def _matrix(self, view: View) -> np.ndarray:
-        """Refuses what any shard would refuse, with the number of the query."""
-        num_attributes = len(view.schema.names)
-        if self._is_one:
-            matrix = _core.weights_of(view.names, self._weights)[None, :]
-            if matrix.shape[1] != num_attributes:
-                raise InvalidArgument(f"{matrix.shape[1]} weights for {num_attributes} attributes")
-            return matrix
-        matrix = as_matrix(self._weights, view.schema.names)
-        if matrix.shape[1] != num_attributes:
-            raise InvalidArgument(
-                f"the matrix of weights has {matrix.shape[1]} columns for {num_attributes} attributes"
-            )
-        is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
-        if is_refused.any():
-            raise InvalidArgument(f"query {is_refused.argmax()}: weights are finite, and not all of them are 0")
-        return matrix
-
-    def _asked(
-        self, view: View, matrix: np.ndarray, bounds: np.ndarray, lost: set[int], deadline: float | None
-    ) -> list[Asked]:
-        """In one round or in two."""
-        floors = np.full(len(matrix), -np.inf if self._min_score is None else self._min_score)
-        best = _most_promising(bounds)
-        may_answer = bounds >= floors
-        may_answer[best, np.arange(len(best))] = True  # somebody has to refuse what is wrong with the query
-        if not self._rounds.are_two(len(matrix), view.engine):
-            return self._round(view, matrix, may_answer, floors, lost, deadline, is_second=False)
-        is_first = np.arange(len(bounds))[:, None] == best
-        asked = self._round(view, matrix, is_first, floors, lost, deadline, is_second=False)
-        floors = Merged(asked, len(matrix), self._k).floors(self._k, self._min_score)
-        others = may_answer & ~is_first & (bounds >= floors)
-        return asked + self._round(view, matrix, others, floors, lost, deadline, is_second=True)
-
-    def _round(
-        self,
-        view: View,
-        matrix: np.ndarray,
-        is_asked: np.ndarray,
-        floors: np.ndarray,
-        lost: set[int],
-        deadline: float | None,
-        is_second: bool,
-    ) -> list[Asked]:
-        """One message to each shard that is asked at all."""
-        kinds = view.schema.field_kinds if self._is_one else None
-        queries = {s: np.flatnonzero(is_asked[s]) for s in range(len(is_asked)) if is_asked[s].any()}
-        requests = {
-            s: (
-                "search",
-                view.versions[s],
-                _core.queries_message(
-                    view.names, matrix[of_shard], self._k, self._where, floors[of_shard], self._scale, self._missing
-                ),
-                view.statistics,
-                self._searcher,
-                self._threads or view.engine.threads,
-                kinds,
-            )
-            for s, of_shard in queries.items()
-        }
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        asked = []
-        for shard, answer in sorted(view.engine.ask(requests, left).items()):
-            if isinstance(answer, Exception):
-                self._check(answer)
-                lost.add(shard)
-            else:
-                asked.append(Asked(shard, queries[shard], answer))
-        self._rounds.learn([(len(a.queries), a.part.elapsed) for a in asked], is_second)
-        return asked
-
-    def _check(self, error: Exception) -> None:
-        """Raises unless the answer may do without the shard."""
-        if isinstance(error, (Stale, InvalidArgument)) or not self._allow_partial:
-            raise error
-
-
 def _shard_of(view: View, id: int) -> int:
     return int(_core.shards_of(as_ids(id), len(view.versions))[0])
 
@@ -542,12 +427,3 @@ def _all_answers(engine: Engine, requests: Mapping[int, tuple[Any, ...]]) -> dic
         if isinstance(answer, Exception):
             raise answer
     return answers
-
-
-def _most_promising(bounds: np.ndarray) -> np.ndarray:
-    """For each query a shard with about the highest bound; not the same one for all queries if several have it."""
-    highest = bounds.max(axis=0)
-    with np.errstate(invalid="ignore"):  # bounds may be infinite
-        is_near = (bounds >= highest - 0.02 * np.abs(highest)) | (bounds == highest)
-    turn = np.arange(bounds.shape[1]) % is_near.sum(axis=0)
-    return (np.cumsum(is_near, axis=0) > turn).argmax(axis=0)

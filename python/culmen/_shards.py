@@ -99,19 +99,19 @@ class Shard:
     ) -> Part:
         """The queries' best rows of this shard, with their columns if `field_kinds` says which fields there are."""
         start = time.perf_counter()
-        answer = _core.answer_queries(self._at(version), queries, statistics, engine, threads, field_kinds)
+        answer = _core.answer_queries(self.at(version), queries, statistics, engine, threads, field_kinds)
         counts, ids, scores, rows, stats = answer
         return Part(counts, ids, scores, rows, stats, time.perf_counter() - start)
 
     def get(self, version: Version, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
         """The rows with these ids, of those that are here."""
-        return self._at(version).get(ids, field_kinds)
+        return self.at(version).get(ids, field_kinds)
 
     def contains(self, version: Version, id: int) -> bool:
-        return self._at(version).contains(id)
+        return self.at(version).contains(id)
 
     def verify(self, version: Version, deep: bool) -> list[str]:
-        return self._at(version).verify(deep)
+        return self.at(version).verify(deep)
 
     def check(self, version: Version, steps: Sequence[Step], round_to_float32: bool) -> None:
         """Raises what apply would, and changes nothing."""
@@ -141,7 +141,7 @@ class Shard:
                 _core.close(self._newest)
             self._newest, self._is_writable = None, False
 
-    def _at(self, version: Version) -> _core.Index:
+    def at(self, version: Version) -> _core.Index:
         with self._lock:
             newest = version if version in self._kept else self._refreshed()
             if version not in self._kept:
@@ -174,12 +174,18 @@ class Shards:
 
     def call(self, directory: str, method: str, *arguments: Any) -> Any:
         """Returns culmen's own errors, as Failure."""
-        with self._lock:
-            shard = self._shards.setdefault(directory, Shard(directory))
         try:
-            return getattr(shard, method)(*arguments)
+            return getattr(self._shard(directory), method)(*arguments)
         except Error as error:
             return Failure(error)
+
+    def at(self, directory: str, version: Version) -> _core.Index:
+        """Raises culmen's own errors."""
+        return self._shard(directory).at(version)
+
+    def _shard(self, directory: str) -> Shard:
+        with self._lock:
+            return self._shards.setdefault(directory, Shard(directory))
 
     def close(self) -> None:
         with self._lock:

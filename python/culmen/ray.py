@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import pickle
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,8 +48,9 @@ class _ShardActor:
     def __init__(self) -> None:
         self._shards = Shards()
 
-    def call(self, directory: str, method: str, *arguments: Any) -> Any:
-        return self._shards.call(directory, method, *arguments)
+    def call(self, message: bytes) -> bytes:
+        """Ray carries bytes as they are, and would pickle each argument and array on its own."""
+        return pickle.dumps(self._shards.call(*pickle.loads(message)), pickle.HIGHEST_PROTOCOL)
 
 
 class RayEngine(Engine):
@@ -83,9 +86,14 @@ class RayEngine(Engine):
         return self._num_workers
 
     def submit(self, shard: int, method: str, *arguments: Any) -> Any:
-        return shard, self._actors[shard].call.remote(self.directories[shard], method, *arguments)
+        message = pickle.dumps((self.directories[shard], method, *arguments), pickle.HIGHEST_PROTOCOL)
+        return shard, self._actors[shard].call.remote(message)
 
     def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
+        start = time.monotonic()
+        with contextlib.suppress(_ray().exceptions.RayError):  # of which call, is asked below
+            return [pickle.loads(answer) for answer in _ray().get([call for _, call in calls], timeout=timeout)]
+        timeout = None if timeout is None else max(0.0, start + timeout - time.monotonic())
         done, _ = _ray().wait([call for _, call in calls], num_returns=len(calls), timeout=timeout)
         is_done = set(done)
         return [self._outcome(shard, call) if call in is_done else TimeoutError() for shard, call in calls]
@@ -93,7 +101,7 @@ class RayEngine(Engine):
     def _outcome(self, shard: int, call: Any) -> Any:
         ray = _ray()
         try:
-            return ray.get(call)
+            return pickle.loads(ray.get(call))
         except ray.exceptions.ActorDiedError as error:  # for good: somebody has ended it
             self._actors[shard] = self._actor(self.directories[shard], self._options)
             return WorkerLost(str(error))

@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "answers.h"
@@ -39,7 +42,7 @@
 namespace culmen::python {
 namespace {
 
-using Floors = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Scores = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 nb::bytes to_bytes(const std::vector<std::byte>& bytes) {
   return nb::bytes(bytes.data(), bytes.size());
@@ -51,7 +54,7 @@ std::span<const std::byte> bytes_view(const nb::bytes& bytes) {
 
 // One query a row of the matrix. Floors are the queries' min_score, -infinity for none.
 nb::bytes queries_message(const Index& names, const Matrix& weights, std::optional<std::size_t> k,
-                          nb::handle where, const Floors& floors, std::string_view scale,
+                          nb::handle where, const Scores& floors, std::string_view scale,
                           std::string_view missing) {
   const MatrixQuery query = matrix_query_of(names, weights, k, where, std::nullopt, scale, missing);
   std::vector<Query> queries = queries_without_k(query.batch, weights.shape(1));
@@ -60,6 +63,23 @@ nb::bytes queries_message(const Index& names, const Matrix& weights, std::option
     if (!std::isinf(floors(q))) queries[q].min_score = floors(q);
   }
   return to_bytes(encode(queries));
+}
+
+SearchResult search_shards(const ShardedIndex& shards, nb::handle weights, std::optional<std::size_t> k,
+                           nb::handle where, std::optional<double> min_score, std::string_view scale,
+                           std::string_view missing, std::string_view engine, int num_threads) {
+  const Query query = query_of(shards.shard(0), weights, k, where, min_score, scale, missing);
+  const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
+  const GilReleased released;
+  return shards.search(query, options);
+}
+
+ManyAnswers search_matrix_in_shards(const ShardedIndex& shards, const Matrix& weights,
+                                    std::optional<std::size_t> k, nb::handle where,
+                                    std::optional<double> min_score, std::string_view scale,
+                                    std::string_view missing, std::string_view engine, int num_threads) {
+  return search_many(shards, matrix_query_of(shards.shard(0), weights, k, where, min_score, scale, missing),
+                     {.engine = parse_engine(engine), .num_threads = num_threads});
 }
 
 // Of a shard: the number of hits of each query, all ids, all scores, the hits' columns as RowColumns has them (if
@@ -94,6 +114,41 @@ nb::tuple answer_queries(const Index& index, const nb::bytes& message, const nb:
   const nb::object columns = rows ? nb::object(rows->taken()) : nb::none();
   return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(ids)), to_numpy(std::move(scores)),
                         columns, report(stats));
+}
+
+// Adds the hits of a shard to those of others, by query. `queries` are the numbers of those that it has answered, with
+// `counts` hits each. A hit's row is its place among all hits of all shards.
+void add_part(std::vector<std::vector<ShardHit>>& best, const Ids& queries, const Ids& counts, const Ids& ids,
+              const Scores& scores, std::optional<std::size_t> k, std::size_t first_place) {
+  std::size_t next = 0;
+  ShardAnswer answer;
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    answer.hits.clear();
+    for (std::int64_t rank = 0; rank < counts(q); ++rank, ++next)
+      answer.hits.push_back({ids(next), scores(next), first_place + next});
+    add_to(best[static_cast<std::size_t>(queries(q))], {&answer, 1}, k);
+  }
+}
+
+// The k best hits of all parts, of each query one after the other: their places among the hits of all parts, and how
+// many they are.
+nb::tuple merge_parts(const std::vector<std::tuple<Ids, Ids, Ids, Scores>>& parts, std::size_t num_queries,
+                      std::optional<std::size_t> k) {
+  std::vector<std::int64_t> places, counts;
+  {
+    const GilReleased released;
+    std::vector<std::vector<ShardHit>> best(num_queries);
+    std::size_t first_place = 0;
+    for (const auto& [queries, of_queries, ids, scores] : parts) {
+      add_part(best, queries, of_queries, ids, scores, k, first_place);
+      first_place += ids.size();
+    }
+    for (const std::vector<ShardHit>& hits : best) {
+      counts.push_back(static_cast<std::int64_t>(hits.size()));
+      for (const ShardHit& hit : hits) places.push_back(static_cast<std::int64_t>(hit.row));
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(places)), to_numpy(std::move(counts)));
 }
 
 // The number of rows, and of each attribute: minimum, maximum, whether it has values, whether some are missing, and
@@ -199,6 +254,19 @@ void bind_shard_calls(nb::module_& module) {
              nb::arg("where").none(), nb::arg("floors"), nb::arg("scale"), nb::arg("missing"));
   module.def("answer_queries", answer_queries, nb::arg("index"), nb::arg("message"), nb::arg("statistics"),
              nb::arg("engine"), nb::arg("num_threads"), nb::arg("field_kinds").none());
+  nb::class_<ShardedIndex>(module, "OpenShards")
+      .def_static("of",
+                  [](const std::vector<Index>& shards) {
+                    return without_gil([&] { return ShardedIndex::of(shards); });
+                  })
+      .def("search", search_shards, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("num_threads"))
+      .def("search_matrix", search_matrix_in_shards, nb::arg("weights"), nb::arg("k").none(),
+           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
+           nb::arg("engine"), nb::arg("num_threads"))
+      .def("get", rows_of_ids<ShardedIndex>);
+  module.def("merge_parts", merge_parts, nb::arg("parts"), nb::arg("num_queries"), nb::arg("k").none());
   module.def("statistics", [](const Index& index) { return to_bytes(encode(index.statistics())); });
   module.def("statistics_report", statistics_report);
   module.def("merge_statistics", merge_statistics);

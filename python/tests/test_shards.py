@@ -47,7 +47,8 @@ class Threads:
         return culmen.ShardedIndex.open(directory, **options)
 
     def forget(self, index):
-        index._engine._shards.close()
+        """It holds the version that it asks about."""
+        index.refresh()
 
 
 class Processes:
@@ -475,7 +476,7 @@ def test_an_index_that_is_there_is_kept(tmp_path):
     third = culmen.ShardedIndex.open(tmp_path / "s")
     assert sorted(os.listdir(tmp_path / "s")) == ["LOCK", "SHARDS", "shard-2-0", "shard-2-1", "shard-2-2"]
     assert len(index.search([1, 1, 1, 1], 100, missing="fill")) == 20
-    index._engine._shards.close()  # as if its workers had died
+    assert index.refresh() == "replaced"
     assert len(index.search([1, 1, 1, 1], 100, missing="fill")) == 30
     assert index.num_shards == 3 and index.versions == newer.versions
     culmen.ShardedIndex.build(table_of(40), tmp_path / "s", ATTRIBUTES, shards=1, id="id", overwrite=True)
