@@ -1,13 +1,14 @@
 """What shards cost, and what more processes gain, beside one index of all rows.
 
     build/python-venv/bin/python bench/scale_out.py [--rows-per-shard 16000000] [--shards 4] [--questions 200] [--k 16]
-        [--batch 10000] [--repeats 7] [--engines dask,ray] [--folder DIRECTORY]
+        [--batches 1000,10000] [--repeats 7] [--engines dask,ray] [--folder DIRECTORY]
 
 The table has 8 independent float32 attributes and an id, in one Parquet file a shard. Measures
   * a build from these files, beside the builds of the same number of rows of each file, one after the other;
   * shards in the threads of this process, beside one index of all rows;
   * on Dask and Ray, a question beside empty calls of the engine's own to the same workers, one a shard;
-  * on Dask, batches: one worker of one thread a shard, beside one such worker that has all shards.
+  * on Dask, batches: one worker of one thread a shard, beside one such worker that has all shards, and beside one index
+    of all rows on as many threads.
 
 What is compared is asked in turns. Each line has the median, and the quartiles. The first answers are compared with
 those of one index, ids and score bits. Needs numpy and pyarrow; skips engines that are not installed.
@@ -97,12 +98,13 @@ def assert_same(answer, expected):
 
 
 class Questions:
-    """Single ones, asked one after the other, and a matrix."""
+    """Single ones, asked one after the other, and matrices."""
 
     def __init__(self, settings):
         rng = np.random.default_rng(99)
         self.k = settings.k
-        self.many = rng.random((settings.batch, len(NAMES)))
+        self.batches = settings.batches
+        self.many = rng.random((max(settings.batches), len(NAMES)))
         self._next = 0
 
     def one(self, index, **options):
@@ -112,8 +114,8 @@ class Questions:
 
         return ask
 
-    def matrix(self, index, **options):
-        return lambda: index.search(self.many, self.k, **options)
+    def matrix(self, index, size, **options):
+        return lambda: index.search(self.many[:size], self.k, **options)
 
     def check(self, index, whole):
         assert_same(index.search(self.many[0], self.k), whole.search(self.many[0], self.k))
@@ -133,10 +135,12 @@ def time_threads(folder, whole, questions, settings):
     line("one question, shards", times["shards"], 1e6, "us")
     line("one question, one index", times["one index"], 1e6, "us")
     ratio("shards / one index", times["shards"], times["one index"])
-    times = in_turns({"shards": questions.matrix(index), "one index": questions.matrix(whole)}, settings.repeats)
-    line(f"{settings.batch} questions, shards, all cores", times["shards"])
-    line(f"{settings.batch} questions, one index, all cores", times["one index"])
-    ratio("shards / one index", times["shards"], times["one index"])
+    for size in questions.batches:
+        asked = {"shards": questions.matrix(index, size), "one index": questions.matrix(whole, size)}
+        times = in_turns(asked, settings.repeats)
+        line(f"{size} questions, shards, all cores", times["shards"])
+        line(f"{size} questions, one index, all cores", times["one index"])
+        ratio("shards / one index", times["shards"], times["one index"])
     index.close()
 
 
@@ -185,18 +189,24 @@ def time_dask(folder, whole, questions, settings):
         time_one(index, empty, whole, questions, settings)
         alone = ShardedIndex.open(folder / "shards", client=one)
         questions.check(alone, whole)
-        asked = {
-            "many": questions.matrix(index),
-            "one": questions.matrix(alone),
-            "whole": questions.matrix(whole, threads=settings.shards),
-        }
-        in_turns(asked, 1)
-        times = in_turns(asked, settings.repeats)
-        line(f"{settings.batch} questions, {settings.shards} workers", times["many"])
-        line(f"{settings.batch} questions, one worker with all shards", times["one"])
-        line(f"{settings.batch} questions, one index, {settings.shards} threads", times["whole"])
-        ratio("one worker / all workers", times["one"], times["many"])
-        ratio(f"one index on {settings.shards} threads / all workers", times["whole"], times["many"])
+        for size in questions.batches:
+            time_batches(index, alone, whole, size, questions, settings)
+
+
+def time_batches(index, alone, whole, size, questions, settings):
+    """Beside one worker, which has all shards, and one index."""
+    asked = {
+        "many": questions.matrix(index, size),
+        "one": questions.matrix(alone, size),
+        "whole": questions.matrix(whole, size, threads=settings.shards),
+    }
+    in_turns(asked, 3)
+    times = in_turns(asked, settings.repeats)
+    line(f"{size} questions, {settings.shards} workers", times["many"])
+    line(f"{size} questions, one worker with all shards", times["one"])
+    line(f"{size} questions, one index, {settings.shards} threads", times["whole"])
+    ratio("one worker / all workers", times["one"], times["many"])
+    ratio(f"one index on {settings.shards} threads / all workers", times["whole"], times["many"])
 
 
 def time_ray(folder, whole, questions, settings):
@@ -222,8 +232,9 @@ def time_ray(folder, whole, questions, settings):
         index = ShardedIndex.open(folder / "shards")
         title(f"Ray, {settings.shards} actors")
         time_one(index, lambda: ray.get([a.call.remote() for a in actors]), whole, questions, settings)
-        times = in_turns({"many": questions.matrix(index)}, settings.repeats)
-        line(f"{settings.batch} questions", times["many"])
+        for size in questions.batches:
+            times = in_turns({"many": questions.matrix(index, size)}, settings.repeats)
+            line(f"{size} questions", times["many"])
         index.shut_down()
     finally:
         ray.shutdown()
@@ -232,13 +243,19 @@ def time_ray(folder, whole, questions, settings):
 ENGINES = {"dask": ("distributed", time_dask), "ray": ("ray", time_ray)}
 
 
+def numbers(text):
+    return [int(number) for number in text.split(",")]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows-per-shard", type=int, default=16_000_000)
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--k", type=int, default=16)
-    parser.add_argument("--batch", type=int, default=10_000)
+    parser.add_argument(
+        "--batches", type=lambda sizes: [int(size) for size in sizes.split(",")], default=[1000, 10_000]
+    )
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--engines", default="dask,ray")
     parser.add_argument("--folder", type=pathlib.Path, help="that is kept, with its files, for the next run")
