@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -202,13 +203,19 @@ class _Rows:
     """Finds the rows of an answer in the shards that they are from."""
 
     def __init__(self, merged: Merged, lookup: Lookup) -> None:
-        self._ids, first = np.unique(merged.ids, return_index=True)
-        self._shards = merged.shards[first]
+        self._merged = merged
         self._lookup = lookup
+
+    @cached_property
+    def _shards(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each id of a hit, ascending."""
+        ids, first = np.unique(self._merged.ids, return_index=True)
+        return ids, self._merged.shards[first]
 
     def get(self, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
         """As the extension's Index.get; `ids` are those of hits."""
-        shards = self._shards[np.searchsorted(self._ids, ids)]
+        known, shards_of_known = self._shards
+        shards = shards_of_known[np.searchsorted(known, ids)]
         order = np.argsort(shards, kind="stable")
         numbers = np.unique(shards)
         found = self._lookup({int(shard): ids[shards == shard] for shard in numbers})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,11 @@ from ._queries import as_matrix, by_name, is_matrix, search_matrix
 from ._rounds import Rounds
 from ._shards import Stale
 from ._view import View
+
+#: Parts of many queries that are under way at the same time, and how many queries they have.
+_PARTS = 3
+_FEWEST_QUERIES = 2048
+_MOST_QUERIES = 16384
 
 #: Looks up rows in shards of a view: the ids by shard.
 RowsOf = Callable[[View, Mapping[int, np.ndarray]], Mapping[int, Any]]
@@ -49,9 +56,8 @@ class Question:
         start = time.perf_counter()
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         matrix = self._matrix(view)
-        bounds = view.bounds(matrix, self._scale, self._missing)
         lost: set[int] = set()
-        asked = self._asked(view, matrix, bounds, lost, deadline)
+        asked = self._asked_in_parts(view, matrix, lost, deadline)
         merged = Merged(asked, len(matrix), self._k)
         origin = Origin(view.schema, view.numbers, tuple(sorted(lost)))
         if self._is_one:
@@ -84,15 +90,30 @@ class Question:
             raise InvalidArgument(f"query {is_refused.argmax()}: weights are finite, and not all of them are 0")
         return matrix
 
+    def _asked_in_parts(self, view: View, matrix: np.ndarray, lost: set[int], deadline: float | None) -> list[Asked]:
+        """Parts of many queries, so that shards are at work on one of them while another is on its way."""
+        num_parts = max(1, min(_PARTS, len(matrix) // _FEWEST_QUERIES), -(-len(matrix) // _MOST_QUERIES))
+        if num_parts == 1:
+            return self._asked(view, matrix, lost, deadline, calls_overlap=False)
+        firsts = [len(matrix) * part // num_parts for part in range(num_parts + 1)]
+
+        def ask(part: int) -> list[Asked]:
+            of_part = self._asked(view, matrix[firsts[part] : firsts[part + 1]], lost, deadline, calls_overlap=True)
+            return [replace(asked, queries=asked.queries + firsts[part]) for asked in of_part]
+
+        with ThreadPoolExecutor(_PARTS, thread_name_prefix="culmen") as pool:
+            return [asked for of_part in pool.map(ask, range(num_parts)) for asked in of_part]
+
     def _asked(
-        self, view: View, matrix: np.ndarray, bounds: np.ndarray, lost: set[int], deadline: float | None
+        self, view: View, matrix: np.ndarray, lost: set[int], deadline: float | None, calls_overlap: bool
     ) -> list[Asked]:
         """In one round or in two."""
+        bounds = view.bounds(matrix, self._scale, self._missing)
         floors = np.full(len(matrix), -np.inf if self._min_score is None else self._min_score)
         best = _most_promising(bounds)
         may_answer = bounds >= floors
         may_answer[best, np.arange(len(best))] = True  # somebody has to refuse what is wrong with the query
-        if not self._rounds.are_two(len(matrix), view.engine):
+        if not self._rounds.are_two(len(matrix), view.engine, calls_overlap):
             return self._round(view, matrix, may_answer, floors, lost, deadline, is_second=False)
         is_first = np.arange(len(bounds))[:, None] == best
         asked = self._round(view, matrix, is_first, floors, lost, deadline, is_second=False)
@@ -113,19 +134,13 @@ class Question:
         """One message to each shard that is asked at all."""
         kinds = view.schema.field_kinds if self._is_one else None
         queries = {s: np.flatnonzero(is_asked[s]) for s in range(len(is_asked)) if is_asked[s].any()}
+        messages = _core.queries_messages(
+            view.names, matrix, self._k, self._where, floors, self._scale, self._missing, list(queries.values())
+        )
+        threads = self._threads or view.engine.threads
         requests = {
-            s: (
-                "search",
-                view.versions[s],
-                _core.queries_message(
-                    view.names, matrix[of_shard], self._k, self._where, floors[of_shard], self._scale, self._missing
-                ),
-                view.statistics,
-                self._searcher,
-                self._threads or view.engine.threads,
-                kinds,
-            )
-            for s, of_shard in queries.items()
+            s: ("search", view.versions[s], message, view.statistics, self._searcher, threads, kinds)
+            for s, message in zip(queries, messages)
         }
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         asked = []

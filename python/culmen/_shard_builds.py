@@ -38,7 +38,7 @@ _ROWS_AT_ONCE = 1 << 17
 _NUMBER = "\0number"
 #: Of the texts of a part, the smallest hashes that are kept to estimate how many differ.
 _SKETCH = 4096
-_MOST_SHARDS = 4096
+MOST_SHARDS = 4096
 
 T = TypeVar("T")
 
@@ -336,7 +336,7 @@ class Coordinator:
     def __init__(self, tasks: Tasks, directory: str, num_shards: int, overwrite: bool) -> None:
         self._tasks = tasks
         self._directory = directory
-        self._num_shards = check_integer("shards", num_shards, 1, _MOST_SHARDS)
+        self._num_shards = check_integer("shards", num_shards, 1, MOST_SHARDS)
         self._overwrite = overwrite
 
     def build(self, parts: Sequence[Any], choice: Choice, options: BuildOptions) -> None:

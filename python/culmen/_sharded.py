@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -16,14 +17,14 @@ from ._build import BuildOptions
 from ._engines import Engine, ThreadEngine
 from ._errors import InvalidArgument, IoError, NoIndex
 from ._files import Path
-from ._ids import as_ids
+from ._ids import as_ids, id_of
 from ._merging import ShardedBatchResult, ShardedResult, joined_rows
-from ._queries import ALL_CORES, TEN_OR_ALL, Where, check_types, in_numbers
+from ._queries import ALL_CORES, TEN_OR_ALL, Where, check_integer, check_types, in_numbers
 from ._question import Question
-from ._reports import ColumnInfo, WriteResult
+from ._reports import ColumnInfo, IndexInfo, RecoveryInfo, WriteResult
 from ._result import Row
 from ._rounds import Rounds
-from ._shard_builds import Coordinator, LocalTasks, Tasks, parts_of
+from ._shard_builds import MOST_SHARDS, Coordinator, LocalTasks, Tasks, parts_of
 from ._sharded_steps import Step
 from ._sharded_writes import ShardedBatch, Writer
 from ._shards import Stale, State, Version
@@ -262,22 +263,24 @@ class ShardedIndex:
 
     def get(self, id: int) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN."""
+        if (number := id_of(id)) is None:
+            return None
 
         def ask(view: View) -> Row | None:
-            found = self._rows(view, {_shard_of(view, id): as_ids(id)})
+            found = self._rows(view, {_shard_of(view, number): as_ids(number)})
             [taken] = found.values()
             if not taken[1]:
                 return None
             taken = joined_rows([taken])
             [columns] = named_rows(view.schema, taken)
-            return Row(int(id), float("nan"), columns, taken[1][0])
+            return Row(number, float("nan"), columns, taken[1][0])
 
-        return None if abs(int(id)) >= 1 << 63 else self._at_one_version(ask)
+        return self._at_one_version(ask)
 
     def __contains__(self, id: object) -> bool:
-        if not isinstance(id, (int, np.integer)) or abs(int(id)) >= 1 << 63:
+        number = id_of(id) if isinstance(id, (int, np.integer)) else None
+        if number is None:
             return False
-        number = int(id)
 
         def ask(view: View) -> bool:
             shard = _shard_of(view, number)
@@ -320,15 +323,48 @@ class ShardedIndex:
         return ShardedBatch(self._write, self._view.schema, round_to_float32)
 
     def _write(self, steps: Sequence[Step], round_to_float32: bool) -> WriteResult:
+        with self._as_writer() as writer:
+            result, self._view = writer.write(self._view, steps, round_to_float32)
+            return result
+
+    @contextlib.contextmanager
+    def _as_writer(self) -> Iterator[Writer]:
         with self._writing:
             if self._writer is None:
                 raise InvalidArgument("the index was opened for reading: open(..., writable=True)")
             try:
-                result, self._view = self._writer.write(self._view, steps, round_to_float32)
+                yield self._writer
             except IoError:
                 self.refresh()  # some shards have written
                 raise
-            return result
+
+    def flush(self) -> None:
+        """As Index.flush, in all shards. Batches are durable as they are acknowledged."""
+        self._maintain("flush")
+
+    def checkpoint(self) -> None:
+        """As Index.checkpoint, in all shards. Then the manifest lists these versions."""
+        self._maintain("checkpoint")
+
+    def compact(self) -> None:
+        """As Index.compact, in all shards at the same time."""
+        self._maintain("compact")
+
+    def _maintain(self, method: str) -> None:
+        with self._as_writer() as writer:
+            self._view = writer.maintain(self._view, method)
+
+    @staticmethod
+    def rebalance(directory: Path, shards: int, *, threads: int = ALL_CORES) -> None:
+        """Distributes all rows over another number of shards, in this process: writes these, then replaces the
+        manifest, then removes the old ones. Who has the index open keeps the old shards until its next refresh().
+        Cost: the memory of a build of all rows.
+
+        Raises:
+            IoError: while the index is open for writing.
+        """
+        count = check_integer("shards", shards, 1, MOST_SHARDS)
+        _core.rebalance_shards(os.fsencode(directory), count, check_integer("threads", threads))
 
     # ---- what it is
 
@@ -350,6 +386,32 @@ class ShardedIndex:
             found = [str(answer)] if isinstance(answer, Exception) else answer
             faults += [f"{os.path.basename(view.engine.directories[shard])}: {fault}" for fault in found]
         return faults
+
+    @property
+    def info(self) -> IndexInfo:
+        """As Index.info, of all rows: counts and bytes are sums over the shards."""
+        return IndexInfo.of_shards(self.shard_infos, _core.statistics_report(self._view.statistics))
+
+    @property
+    def shard_infos(self) -> tuple[IndexInfo, ...]:
+        """What each shard is, and how large."""
+
+        def ask(view: View) -> tuple[IndexInfo, ...]:
+            found = _all_answers(view.engine, {s: ("info", version) for s, version in enumerate(view.versions)})
+            return tuple(IndexInfo.of(report) for _, report in sorted(found.items()))
+
+        return self._at_one_version(ask)
+
+    @property
+    def recovery(self) -> RecoveryInfo:
+        """What opening the shards found in their logs."""
+        reports = _all_answers(self._engine, self._to_all("recovery"))
+        found = [RecoveryInfo(**report) for _, report in sorted(reports.items())]
+        return RecoveryInfo(
+            sum(part.num_batches for part in found),
+            sum(part.dropped_bytes for part in found),
+            next((part.dropped_from for part in found if part.dropped_from), ""),
+        )
 
     @property
     def num_shards(self) -> int:

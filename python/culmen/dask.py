@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ._device import device_number
 from ._engines import Engine, WorkerLost
 from ._files import Path
 from ._shard_builds import Tasks, parts_of
@@ -49,9 +50,9 @@ def _distributed() -> Any:
     return distributed
 
 
-def _call(directory: str, method: str, *arguments: Any) -> Any:
+def _call(device: int | None, directory: str, method: str, *arguments: Any) -> Any:
     """A task."""
-    return _distributed().get_worker().plugins[_PLUGIN].shards.call(directory, method, *arguments)
+    return _distributed().get_worker().plugins[_PLUGIN].shards_on(device).call(directory, method, *arguments)
 
 
 def _plugin() -> Any:
@@ -62,10 +63,16 @@ def _plugin() -> Any:
         idempotent = True
 
         def setup(self, worker: Any) -> None:
-            self.shards = Shards()
+            self.lock = threading.Lock()
+            self.shards: dict[int | None, Shards] = {}
 
         def teardown(self, worker: Any) -> None:
-            self.shards.close()
+            for shards in self.shards.values():
+                shards.close()
+
+        def shards_on(self, device: int | None) -> Shards:
+            with self.lock:
+                return self.shards.setdefault(device, Shards(device))
 
     return ShardPlugin()
 
@@ -73,8 +80,9 @@ def _plugin() -> Any:
 class DaskEngine(Engine):
     """Calls are tasks, each on the worker that has the shard open, or on any other if that one is gone."""
 
-    def __init__(self, client: Client | None, directories: Sequence[str]) -> None:
+    def __init__(self, client: Client | None, device: int | None, directories: Sequence[str]) -> None:
         super().__init__(directories)
+        self._device = device
         self._client: Any = client or _distributed().get_client()
         self._client.register_plugin(_plugin())
         self._workers: dict[str, int] = {}  # the threads of each
@@ -117,7 +125,7 @@ class DaskEngine(Engine):
         if home is not None:
             where = {"workers": [home], "allow_other_workers": method not in WRITING}
         return self._client.submit(
-            _call, self.directories[shard], method, *arguments, pure=False, retries=_RETRIES, **where
+            _call, self._device, self.directories[shard], method, *arguments, pure=False, retries=_RETRIES, **where
         )
 
     def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
@@ -211,13 +219,27 @@ class ShardedIndex(_ShardedIndex):
 
     @classmethod
     def open(
-        cls, directory: Path, *, writable: bool = False, min_version: int = 0, client: Client | None = None
+        cls,
+        directory: Path,
+        *,
+        writable: bool = False,
+        min_version: int = 0,
+        client: Client | None = None,
+        device: str | None = None,
     ) -> ShardedIndex:
         """Opens the sharded index in a directory, which all workers see.
 
         Args:
             client: of the cluster. Default: the current one.
+            device: "cuda": each worker puts its shards on its GPU (of several, the first that it sees), as
+                Index.to("cuda"), and answers there what needs neither scale="minmax" nor missing="fill". Changes are
+                made on the CPU, and follow on the GPU.
 
         Otherwise as culmen.ShardedIndex.open.
+
+        Raises:
+            CudaError: if a worker has no such GPU.
         """
-        return cls._over(directory, lambda directories: DaskEngine(client, directories), writable, min_version)
+        number = device_number(device)
+        on = None if number < 0 else number
+        return cls._over(directory, lambda directories: DaskEngine(client, on, directories), writable, min_version)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._engines import Engine, WorkerLost
+from ._errors import CudaError
 from ._files import Path
 from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
@@ -45,12 +46,19 @@ def _ray() -> Any:
 class _ShardActor:
     """Serves a shard. The constructor opens nothing: an actor whose constructor fails is never started again."""
 
-    def __init__(self) -> None:
-        self._shards = Shards()
+    def __init__(self, device: int | None) -> None:
+        self._shards = Shards(device)
 
     def call(self, message: bytes) -> bytes:
         """Ray carries bytes as they are, and would pickle each argument and array on its own."""
         return pickle.dumps(self._shards.call(*pickle.loads(message)), pickle.HIGHEST_PROTOCOL)
+
+
+def _require_gpus(num_gpus: float, num_actors: int) -> None:
+    """Actors for which there are no GPUs would wait for ever."""
+    there = float(_ray().cluster_resources().get("GPU", 0))
+    if num_gpus * num_actors > there:
+        raise CudaError(f"{num_actors} actors with num_gpus={num_gpus:g} need more than the cluster's {there:g} GPUs")
 
 
 class RayEngine(Engine):
@@ -59,17 +67,20 @@ class RayEngine(Engine):
     def __init__(self, directories: Sequence[str], options: dict[str, Any]) -> None:
         super().__init__(directories)
         self._options = options
+        _require_gpus(options.get("num_gpus", 0), len(directories))
         self._actors = [self._actor(directory, options) for directory in directories]
         self._num_workers = min(len(directories), max(1, int(_ray().cluster_resources().get("CPU", 1))))
 
     @staticmethod
     def _actor(directory: str, options: dict[str, Any]) -> Any:
         """Calls are not repeated by Ray: the driver does, which knows when to give up."""
+        on_gpu = options.get("num_gpus", 0) > 0
+        key = hashlib.sha256(directory.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         return (
             _ray()
             .remote(_ShardActor)
             .options(
-                name="shard-" + hashlib.sha256(directory.encode("utf-8", "surrogateescape")).hexdigest()[:32],
+                name=f"shard-{key}-gpu" if on_gpu else f"shard-{key}",
                 namespace=_NAMESPACE,
                 lifetime="detached",
                 get_if_exists=True,
@@ -78,7 +89,7 @@ class RayEngine(Engine):
                 scheduling_strategy="SPREAD",
                 **options,
             )
-            .remote()
+            .remote(0 if on_gpu else None)
         )
 
     @property
@@ -164,16 +175,23 @@ class ShardedIndex(_ShardedIndex):
         writable: bool = False,
         min_version: int = 0,
         num_cpus: float | None = None,
+        num_gpus: float | None = None,
         memory: float | None = None,
     ) -> ShardedIndex:
         """Opens the sharded index in a directory, which all nodes see. Its actors are started unless they run.
 
         Args:
             num_cpus, memory: that Ray sets aside for each actor.
+            num_gpus: likewise; with 1, or a part of 1, each actor puts its shard on its GPU, as Index.to("cuda"), and
+                answers there what needs neither scale="minmax" nor missing="fill". Changes are made on the CPU, and
+                follow on the GPU.
 
         Otherwise as culmen.ShardedIndex.open.
+
+        Raises:
+            CudaError: if the cluster has too few GPUs, or an actor cannot use its own.
         """
-        given = {"num_cpus": num_cpus, "memory": memory}
+        given = {"num_cpus": num_cpus, "num_gpus": num_gpus, "memory": memory}
         options = {name: value for name, value in given.items() if value is not None}
         return cls._over(directory, lambda directories: RayEngine(directories, options), writable, min_version)
 

@@ -64,6 +64,8 @@ class Processes:
 class Dask(Processes):
     """Two processes of a LocalCluster."""
 
+    on_gpu = {"device": "cuda"}
+
     def __enter__(self):
         distributed = pytest.importorskip("distributed", reason="pip install 'culmen[dask]'")
         import dask
@@ -108,6 +110,8 @@ class Dask(Processes):
 
 class Ray(Processes):
     """Actors on two CPUs."""
+
+    on_gpu = {"num_gpus": 1}
 
     def __enter__(self):
         self.ray = pytest.importorskip("ray", reason="pip install 'culmen[ray]'")
@@ -255,7 +259,8 @@ def test_answers_are_those_of_one_index(tmp_path, rows, shards):
     assert index.verify() == []
     for id in whole.ids()[:5]:
         assert dict(index.get(id)) == dict(whole.get(id)) and id in index
-    assert index.get(10**12) is None and 10**12 not in index
+    for id in (10**12, 2**63, -(2**63), -(2**63) - 1):
+        assert index.get(id) is None and id not in index
 
 
 @of_all
@@ -271,6 +276,10 @@ def test_every_engine_answers_alike(cluster, tmp_path):
     weights = np.random.default_rng(4).standard_normal((500, 4))
     assert_same(again.search(weights, 7), whole.search(weights, 7))
     assert list(again.search(weights[0], 9)) == list(whole.search(weights[0], 9))
+    weights = np.random.default_rng(5).standard_normal((9000, 4))  # in parts
+    answer, expected = again.search(weights, 7, where="stars > 1"), whole.search(weights, 7, where="stars > 1")
+    assert_same(answer, expected)
+    assert answer[8999].to_arrow().equals(expected[8999].to_arrow())
     assert again.verify() == []
     one, all = again.call_costs
     assert 0 < one and 0 < all
@@ -464,6 +473,68 @@ def test_writers_are_killed(cluster, tmp_path):
             cluster.wait()
         assert index.verify() == []
     ask_both(culmen.ShardedIndex.open(tmp_path / "s"), whole, rng, 5, with_rows=1)
+
+
+@of_all
+def test_an_index_is_maintained(cluster, tmp_path):
+    table, rng = table_of(2000, seed=17), np.random.default_rng(18)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id", label="name", missing={"price": "median"})
+    options = {"id": "id", "label": "name", "missing": {"price": "median"}}
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, **options).close()
+    with cluster.open(tmp_path / "s", writable=True) as index:
+        for each in (index, whole):
+            rows = rows_of(np.random.default_rng(19), list(range(10**6, 10**6 + 500)))
+            each.upsert(rows)
+            each.erase(np.arange(10**6, 10**6 + 300))
+        index.flush()
+        index.checkpoint()
+        index.compact()
+        ask_both(index, whole, rng, 5, with_rows=1)
+        assert index.verify() == []
+        with pytest.raises(culmen.IoError):
+            culmen.ShardedIndex.rebalance(tmp_path / "s", 2)
+        index.checkpoint()
+        written = index.versions
+    reader = cluster.open(tmp_path / "s")
+    assert reader.recovery.num_batches == 0
+    assert tuple(shard["version"] for shard in reader._listed()) == written == reader.versions
+    for name in ("num_rows", "attributes", "value_type", "has_labels", "rounded_values", "data_bytes", "next_id"):
+        assert getattr(reader.info, name) == getattr(whole.info, name), name
+    assert [shard.num_rows for shard in reader.shard_infos] == [
+        len(culmen.Index.open(tmp_path / "s" / f"shard-1-{s}")) for s in range(3)
+    ]
+    for method in ("flush", "checkpoint", "compact"):
+        with pytest.raises(culmen.InvalidArgument, match="writable=True"):
+            getattr(reader, method)()
+    culmen.ShardedIndex.rebalance(tmp_path / "s", 2)
+    assert reader.refresh() == "replaced" and reader.num_shards == 2
+    ask_both(reader, whole, rng, 5, with_rows=1)
+    with pytest.raises(culmen.InvalidArgument, match="shards is 0"):
+        culmen.ShardedIndex.rebalance(tmp_path / "s", 0)
+
+
+@of_processes
+@pytest.mark.skipif(culmen.num_devices() > 0, reason="there is a GPU")
+def test_without_a_gpu_there_is_an_error(cluster, tmp_path):
+    cluster.build(table_of(50), tmp_path / "s", ATTRIBUTES, shards=2, id="id").close()
+    with pytest.raises(culmen.CudaError, match="GPU"):
+        cluster.open(tmp_path / "s", **cluster.on_gpu)
+
+
+@of_processes
+@pytest.mark.skipif(culmen.num_devices() == 0, reason="there is no GPU")
+def test_shards_on_gpus_answer_alike(cluster, tmp_path):
+    table = table_of(3000, seed=20)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id", label="name")
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=1, id="id", label="name").close()
+    with cluster.open(tmp_path / "s", writable=True, **cluster.on_gpu) as index:
+        ask_both(index, whole, np.random.default_rng(21), NUM_QUESTIONS)
+        assert "cuda" in index.search([1, 1, 1, 1], 3).stats.device
+        for each in (index, whole):
+            each.erase(np.arange(-100, 100))
+        ask_both(index, whole, np.random.default_rng(22), NUM_QUESTIONS)
+        with pytest.raises(culmen.InvalidArgument, match="overflow"):
+            index.search([1e308, 1e308, 1e308, 1e308])
 
 
 def test_an_index_that_is_there_is_kept(tmp_path):
