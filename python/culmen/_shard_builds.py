@@ -26,7 +26,7 @@ from . import _core
 from ._build import BuildOptions, build
 from ._columns import Column, read_column
 from ._errors import Error, InputError, InvalidArgument
-from ._files import expand, in_utf8, open_dataset, translated
+from ._files import as_arrow, expand, in_utf8, open_dataset, translated
 from ._ids import in_int64, read_ids
 from ._queries import check_integer
 from ._shards import Failure
@@ -90,7 +90,7 @@ class Plan:
 
 def count_rows(part: Any) -> int:
     if not isinstance(part, str):
-        return len(_as_arrow(part))
+        return len(as_arrow(part))
     with in_utf8([part]) as files, translated(files):
         return int(open_dataset(files).count_rows())
 
@@ -201,21 +201,7 @@ def _batches(part: Any, columns: Sequence[str] | None) -> Iterator[Any]:
             yield _selected(dataset.schema.empty_table(), columns)
             yield from (pyarrow.Table.from_batches([batch]) for batch in batches if batch.num_rows > 0)
         return
-    yield _selected(_as_arrow(part), columns)
-
-
-def _as_arrow(table: Any) -> Any:
-    """With the named levels of a pandas index as columns, which may be ids."""
-    import pyarrow
-
-    if isinstance(table, pyarrow.Table):
-        return table
-    if not isinstance(table, Mapping) and not hasattr(table, "__arrow_c_stream__"):
-        raise InvalidArgument("shards are built from files, a dict of columns, or a table of a library with Arrow")
-    if hasattr(table, "reset_index"):
-        is_named = any(name is not None for name in table.index.names)
-        return pyarrow.Table.from_pandas(table.reset_index() if is_named else table, preserve_index=False)
-    return pyarrow.table(table)
+    yield _selected(as_arrow(part), columns)
 
 
 def _selected(table: Any, columns: Sequence[str] | None) -> Any:

@@ -21,6 +21,7 @@ from ._ids import as_ids, id_of
 from ._merging import ShardedBatchResult, ShardedResult, joined_rows
 from ._queries import ALL_CORES, TEN_OR_ALL, Where, check_integer, check_types, in_numbers
 from ._question import Question
+from ._question_tables import lists_of, tables_of, weights_of, with_answers
 from ._reports import ColumnInfo, IndexInfo, RecoveryInfo, WriteResult
 from ._result import Row
 from ._rounds import Rounds
@@ -246,6 +247,46 @@ class ShardedIndex:
         check_types(k, *rest)
         question = Question(weights, k, rest, self._rounds, self._rows, allow_partial, timeout)
         return self._at_one_version(question.answered)
+
+    def search_many(
+        self,
+        questions: Any,
+        k: int | None = TEN_OR_ALL,
+        *,
+        where: Where = None,
+        min_score: float | None = None,
+        scale: str = "none",
+        missing: str = "skip",
+        engine: str = "auto",
+        threads: int = ALL_CORES,
+    ) -> Any:
+        """Answers tables of questions that need not fit into memory. Needs pyarrow.
+
+        Args:
+            questions: a table whose columns with the names of attributes are weights, or an iterable of such tables,
+                like a pyarrow.RecordBatchReader.
+
+        The other arguments are those of search.
+
+        Returns:
+            An iterator over tables of pyarrow: all columns of the questions, `ids` and `scores`. A table is answered
+            when it is asked for.
+        """
+        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
+        check_types(k, *rest)
+        return self._search_many(questions, k, rest)
+
+    def _search_many(self, questions: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        return (self._answered(table, k, rest) for table in tables_of(questions))
+
+    def _answered(self, table: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        """With the answers to its questions."""
+        weights = weights_of(table, self.attributes)
+        question = Question(weights, k, rest, self._rounds, self._rows, allow_partial=False, timeout=None)
+        found = self._at_one_version(question.answered)
+        assert isinstance(found, ShardedBatchResult)
+        is_row = np.arange(found.ids.shape[1]) < found.counts[:, None]
+        return with_answers(table, lists_of(found.counts, found.ids[is_row], found.scores[is_row]))
 
     def _at_one_version(self, ask: Callable[[View], T]) -> T:
         """Asks again, about newer versions, if a shard has moved on."""

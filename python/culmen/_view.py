@@ -16,6 +16,12 @@ from ._schema import Schema
 from ._shards import State, Version
 
 
+def names_of(schema: Schema) -> _core.Index:
+    """An index of the same columns, without rows, for the extension's calls that know columns by their names."""
+    attributes, fields = list(schema.attributes), list(schema.fields)
+    return _core.create(attributes, fields, schema.id_name, schema.label_name, schema.has_labels, "automatic", "", 0)
+
+
 @dataclass(frozen=True)
 class View:
     """One version of each shard, and the engine that reaches these shards."""
@@ -53,12 +59,7 @@ class View:
 
     @cached_property
     def names(self) -> _core.Index:
-        """An index of the same columns, without rows, for the extension's calls that know columns by their names."""
-        schema = self.schema
-        attributes, fields = list(schema.attributes), list(schema.fields)
-        return _core.create(
-            attributes, fields, schema.id_name, schema.label_name, schema.has_labels, "automatic", "", 0
-        )
+        return names_of(self.schema)
 
     @property
     def num_rows(self) -> int:

@@ -21,13 +21,19 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from . import _core
 from ._device import device_number
 from ._engines import Engine, WorkerLost
 from ._files import Path
+from ._question_tables import check_names, merged_lists, weights_of, with_answers
+from ._schema import Schema
 from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
-from ._shards import WRITING, Shards
+from ._shards import WRITING, Failure, Part, Shards
 from ._tables import Attributes
+from ._view import names_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -119,13 +125,19 @@ class DaskEngine(Engine):
                 self._homes[shard] = home = min(counts, key=lambda address: (counts[address], address))
             return home if home in counts else None
 
-    def submit(self, shard: int, method: str, *arguments: Any) -> Future[Any]:
+    def address_of(self, shard: int) -> tuple[int | None, str]:
+        """The first arguments of a task."""
+        return self._device, self.directories[shard]
+
+    def place_of(self, shard: int, method: str) -> dict[str, Any]:
+        """Where a task runs, for Dask."""
         home = self._home(shard)
-        where: dict[str, Any] = {}
-        if home is not None:
-            where = {"workers": [home], "allow_other_workers": method not in WRITING}
+        return {} if home is None else {"workers": [home], "allow_other_workers": method not in WRITING}
+
+    def submit(self, shard: int, method: str, *arguments: Any) -> Future[Any]:
+        place = self.place_of(shard, method)
         return self._client.submit(
-            _call, self._device, self.directories[shard], method, *arguments, pure=False, retries=_RETRIES, **where
+            _call, *self.address_of(shard), method, *arguments, pure=False, retries=_RETRIES, **place
         )
 
     def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
@@ -195,12 +207,44 @@ class DaskTasks(Tasks):
         return self._client.gather(self._client.compute([task(*call) for call in calls], retries=_RETRIES))
 
 
+def _message_of(questions: Any, schema: Schema, k: int | None, rest: tuple[Any, ...]) -> bytes:
+    """A task: what all shards are asked about a partition of questions, a pandas DataFrame or a list of dicts."""
+    where, min_score, scale, missing, _, _ = rest
+    weights = weights_of(_as_table(questions), schema.names)
+    floors = np.full(len(weights), -np.inf if min_score is None else min_score)
+    numbers = [np.arange(len(weights))]
+    [message] = _core.queries_messages(names_of(schema), weights, k, where, floors, scale, missing, numbers)
+    return bytes(message)
+
+
+def _with_answers(questions: Any, k: int | None, parts: Sequence[Any]) -> Any:
+    """A task: a partition of questions with what shards have answered, of the same kind."""
+    for part in parts:
+        if isinstance(part, Failure):
+            raise part.error
+    answers = merged_lists(parts, len(questions), k)
+    if isinstance(questions, list):
+        return with_answers(_as_table(questions), answers).to_pylist()
+    import pandas
+
+    columns = {name: pandas.arrays.ArrowExtensionArray(lists) for name, lists in answers.items()}
+    return questions.assign(**columns)
+
+
+def _as_table(questions: Any) -> Any:
+    import pyarrow
+
+    return pyarrow.Table.from_pylist(questions) if isinstance(questions, list) else questions
+
+
 def _parts_of(table: Any) -> list[Any]:
     return list(table.to_delayed()) if hasattr(table, "to_delayed") else parts_of(table)
 
 
 class ShardedIndex(_ShardedIndex):
     """culmen.ShardedIndex, with its shards on the workers of a Dask cluster."""
+
+    _engine: DaskEngine
 
     @classmethod
     def build(
@@ -243,3 +287,34 @@ class ShardedIndex(_ShardedIndex):
         number = device_number(device)
         on = None if number < 0 else number
         return cls._over(directory, lambda directories: DaskEngine(client, on, directories), writable, min_version)
+
+    def _search_many(self, questions: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        """Of a Dask DataFrame or Bag another one, which is answered when it is computed: about the versions of now, in
+        one round."""
+        if not hasattr(questions, "to_delayed"):
+            return super()._search_many(questions, k, rest)
+        partitions = [self._answered_later(partition, k, rest) for partition in questions.to_delayed()]
+        if not hasattr(questions, "columns"):
+            import dask.bag
+
+            return dask.bag.from_delayed(partitions)
+        import dask.dataframe
+
+        check_names(questions.columns)
+        no_part = Part(*(np.zeros(0, dtype=kind) for kind in (np.int64, np.int64, np.float64)), None, {}, 0.0)
+        meta = _with_answers(questions._meta, k, [no_part])
+        return dask.dataframe.from_delayed(partitions, meta=meta)
+
+    def _answered_later(self, partition: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        import dask
+
+        view = self._view
+        *_, searcher, threads = rest
+        message = dask.delayed(_message_of, pure=False)(partition, view.schema, k, rest)
+        options = (view.statistics, searcher, threads or self._engine.threads, None)
+        call = dask.delayed(_call, pure=False)
+        parts = []
+        for shard, version in enumerate(view.versions):
+            with dask.annotate(retries=_RETRIES, **self._engine.place_of(shard, "search")):
+                parts.append(call(*self._engine.address_of(shard), "search", version, message, *options))
+        return dask.delayed(_with_answers, pure=False)(partition, k, parts)

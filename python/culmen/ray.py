@@ -23,6 +23,7 @@ from typing import Any
 from ._engines import Engine, WorkerLost
 from ._errors import CudaError
 from ._files import Path
+from ._question_tables import AT_ONCE
 from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
 from ._shards import Shards
@@ -66,7 +67,7 @@ class RayEngine(Engine):
 
     def __init__(self, directories: Sequence[str], options: dict[str, Any]) -> None:
         super().__init__(directories)
-        self._options = options
+        self.options = options
         _require_gpus(options.get("num_gpus", 0), len(directories))
         self._actors = [self._actor(directory, options) for directory in directories]
         self._num_workers = min(len(directories), max(1, int(_ray().cluster_resources().get("CPU", 1))))
@@ -114,7 +115,7 @@ class RayEngine(Engine):
         try:
             return pickle.loads(ray.get(call))
         except ray.exceptions.ActorDiedError as error:  # for good: somebody has ended it
-            self._actors[shard] = self._actor(self.directories[shard], self._options)
+            self._actors[shard] = self._actor(self.directories[shard], self.options)
             return WorkerLost(str(error))
         except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
             return WorkerLost(str(error))
@@ -141,6 +142,17 @@ class RayTasks(Tasks):
             return function(*arguments)
 
         return ray.get([task.remote(*call) for call in calls])
+
+
+class _Asker:
+    """Answers batches of a data set of questions, in a process of Ray Data."""
+
+    def __init__(self, directory: str, options: dict[str, Any], k: int | None, rest: tuple[Any, ...]) -> None:
+        self._index = ShardedIndex.open(directory, **options)
+        self._k, self._rest = k, rest
+
+    def __call__(self, questions: Any) -> Any:
+        return self._index._answered(questions, self._k, self._rest)
 
 
 def _parts_of(table: Any) -> list[Any]:
@@ -194,6 +206,15 @@ class ShardedIndex(_ShardedIndex):
         given = {"num_cpus": num_cpus, "num_gpus": num_gpus, "memory": memory}
         options = {name: value for name, value in given.items() if value is not None}
         return cls._over(directory, lambda directories: RayEngine(directories, options), writable, min_version)
+
+    def _search_many(self, questions: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        """Of a Ray Data set, a data set, which is answered as it is read."""
+        if not hasattr(questions, "map_batches"):
+            return super()._search_many(questions, k, rest)
+        arguments = (self._path, self._engine.options, k, rest)
+        return questions.map_batches(
+            _Asker, fn_constructor_args=arguments, batch_format="pyarrow", batch_size=AT_ONCE, concurrency=1
+        )
 
     def shut_down(self) -> None:
         """Ends the actors, also for other drivers. The next open starts new ones."""

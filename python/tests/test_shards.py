@@ -46,6 +46,9 @@ class Threads:
     def open(self, directory, **options):
         return culmen.ShardedIndex.open(directory, **options)
 
+    def data_sets(self, questions):
+        return []
+
     def forget(self, index):
         """It holds the version that it asks about."""
         index.refresh()
@@ -102,6 +105,16 @@ class Dask(Processes):
             self.cluster.scale(2)
             self.client.wait_for_workers(2, timeout=60)
 
+    def data_sets(self, questions):
+        bag = pytest.importorskip("dask.bag")
+        yield self.partitioned(questions)
+        yield bag.from_sequence(questions.to_pylist(), npartitions=3)
+
+    def as_table(self, answered, questions):
+        if hasattr(answered, "columns"):
+            return pa.Table.from_pandas(answered.compute(), preserve_index=False)
+        return pa.Table.from_pylist(answered.compute())
+
     def partitioned(self, table):
         dataframe = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
         pandas = pytest.importorskip("pandas")
@@ -144,6 +157,15 @@ class Ray(Processes):
 
     def wait(self):
         pass
+
+    def data_sets(self, questions):
+        yield self.partitioned(questions)
+
+    def as_table(self, answered, questions):
+        blocks = [self.ray.get(block) for block in answered.to_arrow_refs()]
+        order = {name: i for i, name in enumerate(questions.column("question").to_pylist())}
+        found = pa.concat_tables(blocks)
+        return found.take(np.argsort([order[name] for name in found.column("question").to_pylist()]))
 
     def partitioned(self, table):
         data = pytest.importorskip("ray.data", reason="ray.data is not installed")
@@ -511,6 +533,42 @@ def test_an_index_is_maintained(cluster, tmp_path):
     ask_both(reader, whole, rng, 5, with_rows=1)
     with pytest.raises(culmen.InvalidArgument, match="shards is 0"):
         culmen.ShardedIndex.rebalance(tmp_path / "s", 0)
+
+
+def questions_of(rows):
+    rng = np.random.default_rng(23)
+    weights = {name.partition(":")[0]: rng.choice([1.0, 0.5, -3.0], rows) for name in ATTRIBUTES[:3]}
+    return pa.table({"question": pa.array([f"q{i}" for i in range(rows)]), **weights})
+
+
+def assert_answered(answered, questions, whole, k, **options):
+    """In the order of the questions; other columns stay."""
+    assert answered.column_names == [*questions.column_names, "ids", "scores"]
+    assert answered.column("question").to_pylist() == questions.column("question").to_pylist()
+    expected = whole.search(questions.drop_columns(["question"]), k, **options)
+    assert answered.column("ids").to_pylist() == [result.ids.tolist() for result in expected]
+    assert answered.column("scores").to_pylist() == [result.scores.tolist() for result in expected]
+
+
+@of_all
+def test_tables_of_questions(cluster, tmp_path):
+    table = table_of(800, seed=24)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id")
+    index = cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="id")
+    questions = questions_of(5000)
+    answered = list(index.search_many(questions.to_reader(1500), 5, where="stars > 2"))
+    assert [len(part) for part in answered] == [1500, 1500, 1500, 500]
+    assert_answered(pa.concat_tables(answered), questions, whole, 5, where="stars > 2")
+    taken = []
+    lazy = index.search_many(iter(lambda: taken.append(1) or questions.slice(0, 10), None), 3)
+    assert len(next(lazy)) == 10 and len(taken) == 1  # no more than was asked for
+    for kind in cluster.data_sets(questions):
+        found = cluster.as_table(index.search_many(kind, None, min_score=2.0, scale="minmax"), questions)
+        assert_answered(found, questions, whole, None, min_score=2.0, scale="minmax")
+    with pytest.raises(culmen.InvalidArgument, match="question"):
+        next(index.search_many(questions.select(["question"])))
+    with pytest.raises(culmen.InvalidArgument, match="'ids'"):
+        next(index.search_many(questions.append_column("ids", questions.column("price"))))
 
 
 @of_processes
