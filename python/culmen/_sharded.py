@@ -82,6 +82,7 @@ class ShardedIndex:
         nulls: str = "keep",
         value_type: str = "automatic",
         partitioning: str = "automatic",
+        cluster: str | None = None,
         num_partitions: int = 0,
         leaf_rows: int = 0,
         threads: int = ALL_CORES,
@@ -93,6 +94,7 @@ class ShardedIndex:
                 pyarrow.
             shards: how many.
             overwrite: replaces a sharded index that is in the directory. Who has it open keeps it.
+            cluster: the column that rows are grouped by within each shard.
 
         The other arguments are those of Index.build, and so are the answers. Only what a column of texts is for, if
         `stored` does not say, depends on an estimate of how many of them differ.
@@ -114,6 +116,7 @@ class ShardedIndex:
             nulls=nulls,
             value_type=value_type,
             partitioning=partitioning,
+            cluster=cluster,
             num_partitions=num_partitions,
             leaf_rows=leaf_rows,
             threads=threads,
@@ -138,12 +141,13 @@ class ShardedIndex:
         nulls: str = "keep",
         value_type: str = "automatic",
         partitioning: str = "automatic",
+        cluster: str | None = None,
         num_partitions: int = 0,
         leaf_rows: int = 0,
         threads: int = ALL_CORES,
     ) -> None:
         choice = Choice(attributes, id, label, columns, stored, missing, nulls)
-        options = BuildOptions(value_type, partitioning, None, num_partitions, leaf_rows, threads, None, None)
+        options = BuildOptions(value_type, partitioning, cluster, num_partitions, leaf_rows, threads, None, None)
         path = os.path.abspath(os.fsdecode(directory))
         Coordinator(tasks, path, shards, overwrite).build(parts, choice, options)
 

@@ -13,7 +13,6 @@ tasks run elsewhere, and the shard is opened there.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import threading
@@ -26,16 +25,18 @@ import numpy as np
 from . import _core
 from ._device import device_number
 from ._engines import Engine, WorkerLost
+from ._errors import InvalidArgument
 from ._files import Path
-from ._question_tables import check_names, merged_lists, weights_of, with_answers
+from ._question_tables import check_names, lists_of, merged_lists, weights_of, with_answers
 from ._schema import Schema
 from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
-from ._shards import WRITING, Failure, Part, Shards
+from ._shards import WRITING, Failure, Shards
 from ._tables import Attributes
 from ._view import names_of
 
 if TYPE_CHECKING:
+    import pyarrow
     from distributed import Client, Future
 
 __all__ = ["ShardedIndex"]
@@ -54,6 +55,13 @@ def _distributed() -> Any:
     except ImportError as error:
         raise ImportError('culmen.dask needs distributed: pip install "culmen[dask]"') from error
     return distributed
+
+
+def _current_client() -> Any:
+    try:
+        return _distributed().get_client()
+    except ValueError:
+        raise InvalidArgument("there is no Dask client: make one, Client(LocalCluster()), or pass client=...") from None
 
 
 def _call(device: int | None, directory: str, method: str, *arguments: Any) -> Any:
@@ -89,7 +97,7 @@ class DaskEngine(Engine):
     def __init__(self, client: Client | None, device: int | None, directories: Sequence[str]) -> None:
         super().__init__(directories)
         self._device = device
-        self._client: Any = client or _distributed().get_client()
+        self._client: Any = client or _current_client()
         self._client.register_plugin(_plugin())
         self._workers: dict[str, int] = {}  # the threads of each
         self._homes: list[str | None] = [None] * len(directories)
@@ -159,6 +167,8 @@ class DaskEngine(Engine):
     def _gathered(self, calls: dict[int, Any]) -> dict[int, Any]:
         """The answers, but for those that are lost with the worker that has them."""
 
+        import asyncio  # takes longer than the rest of this module
+
         async def gather() -> Any:
             return await asyncio.wait_for(self._client.gather(calls, asynchronous=True), _GATHERING)
 
@@ -198,7 +208,7 @@ class DaskTasks(Tasks):
     """Parts are files, or the delayed partitions of a DataFrame."""
 
     def __init__(self, client: Client | None) -> None:
-        self._client: Any = client or _distributed().get_client()
+        self._client: Any = client or _current_client()
 
     def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         import dask
@@ -222,7 +232,10 @@ def _with_answers(questions: Any, k: int | None, parts: Sequence[Any]) -> Any:
     for part in parts:
         if isinstance(part, Failure):
             raise part.error
-    answers = merged_lists(parts, len(questions), k)
+    return _with_lists(questions, merged_lists(parts, len(questions), k))
+
+
+def _with_lists(questions: Any, answers: dict[str, pyarrow.Array]) -> Any:
     if isinstance(questions, list):
         return with_answers(_as_table(questions), answers).to_pylist()
     import pandas
@@ -301,8 +314,8 @@ class ShardedIndex(_ShardedIndex):
         import dask.dataframe
 
         check_names(questions.columns)
-        no_part = Part(*(np.zeros(0, dtype=kind) for kind in (np.int64, np.int64, np.float64)), None, {}, 0.0)
-        meta = _with_answers(questions._meta, k, [no_part])
+        none = np.zeros(0, dtype=np.int64)
+        meta = _with_lists(questions._meta, lists_of(none, none, none.astype(np.float64)))
         return dask.dataframe.from_delayed(partitions, meta=meta)
 
     def _answered_later(self, partition: Any, k: int | None, rest: tuple[Any, ...]) -> Any:

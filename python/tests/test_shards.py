@@ -307,6 +307,16 @@ def test_every_engine_answers_alike(cluster, tmp_path):
     assert 0 < one and 0 < all
 
 
+def test_shards_are_clustered(cluster, tmp_path):
+    table = table_of(900, seed=25)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id")
+    index = cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="id", cluster="brand")
+    assert index.info.cluster == "brand"
+    ask_both(index, whole, np.random.default_rng(26), 20)
+    with pytest.raises(culmen.Error, match="nothing"):
+        cluster.build(table, tmp_path / "t", ATTRIBUTES, shards=3, id="id", cluster="nothing")
+
+
 def test_rows_without_ids_have_their_numbers(cluster, tmp_path):
     table = table_of(400, seed=5).drop_columns(["id"])
     whole = culmen.Index.build(table, ATTRIBUTES, nulls="drop")
@@ -569,6 +579,13 @@ def test_tables_of_questions(cluster, tmp_path):
         next(index.search_many(questions.select(["question"])))
     with pytest.raises(culmen.InvalidArgument, match="'ids'"):
         next(index.search_many(questions.append_column("ids", questions.column("price"))))
+
+
+def test_without_a_cluster_there_is_an_error():
+    pytest.importorskip("distributed", reason="pip install 'culmen[dask]'")
+    build = 'import culmen; culmen.dask.ShardedIndex.build({"price": [1]}, "never", shards=1)'
+    done = subprocess.run([sys.executable, "-c", build], capture_output=True, text=True, timeout=60)
+    assert "InvalidArgument: there is no Dask client" in done.stderr
 
 
 @of_processes
