@@ -54,7 +54,7 @@ ShardedIndex ShardedIndex::of(std::span<const Index> shards) {
   std::shared_ptr<const ShardState> state = state_of(shards, {});
   for (std::size_t s = 1; s < shards.size(); ++s)
     if (!has_same_columns(*state->snapshots[s], *state->snapshots.front()))
-      throw InvalidArgument("the columns of shard " + std::to_string(s) + " are not those of shard 0");
+      throw FormatError("shard " + std::to_string(s) + ": its columns are not those of shard 0");
   return ShardedIndex(std::make_shared<Core>(std::move(state)));
 }
 

@@ -293,7 +293,7 @@ TEST(ShardedIndex, OpenShardsAreSearchedAsTheyAreNow) {
   EXPECT_THROW((void)ShardedIndex::of({}), InvalidArgument);
   const std::vector<Attribute> two = {{.name = "a"}, {.name = "b"}};
   const std::vector<Index> different = {shards[0], Index::create({.attributes = two})};
-  EXPECT_THROW((void)ShardedIndex::of(different), InvalidArgument);
+  EXPECT_THROW((void)ShardedIndex::of(different), FormatError);
 }
 
 TEST(ShardedIndex, DistributesRowsByADocumentedHash) {
