@@ -51,11 +51,10 @@ std::shared_ptr<const ShardState> state_of(std::span<const Index> live, const Sh
 
 ShardedIndex ShardedIndex::of(std::span<const Index> shards) {
   if (shards.empty()) throw InvalidArgument("a sharded index has at least one shard");
-  std::shared_ptr<const ShardState> state = state_of(shards, {});
   for (std::size_t s = 1; s < shards.size(); ++s)
-    if (!has_same_columns(*state->snapshots[s], *state->snapshots.front()))
+    if (!has_same_columns(*snapshot_of(shards[s]), *snapshot_of(shards.front())))
       throw FormatError("shard " + std::to_string(s) + ": its columns are not those of shard 0");
-  return ShardedIndex(std::make_shared<Core>(std::move(state)));
+  return ShardedIndex(std::make_shared<Core>(state_of(shards, {})));
 }
 
 std::uint64_t ShardState::version() const {
