@@ -16,9 +16,8 @@
 #include "shard/shard_errors.h"
 
 namespace culmen {
-namespace {
 
-std::shared_ptr<const ShardState> state_of(const std::vector<Index>& live, const ShardManifest& manifest) {
+std::shared_ptr<const ShardState> state_of(std::span<const Index> live, const ShardManifest& manifest) {
   auto state = std::make_shared<ShardState>();
   std::vector<TableStatistics> parts;
   state->uuid = manifest.uuid;
@@ -33,7 +32,12 @@ std::shared_ptr<const ShardState> state_of(const std::vector<Index>& live, const
   return state;
 }
 
-}  // namespace
+ShardedIndex ShardedIndex::of(std::span<const Index> shards) {
+  if (shards.empty()) throw InvalidArgument("a sharded index has at least one shard");
+  for (std::size_t s = 1; s < shards.size(); ++s)
+    check_same_columns(*snapshot_of(shards[s]), *snapshot_of(shards.front()), "shard " + std::to_string(s));
+  return ShardedIndex(std::make_shared<Core>(state_of(shards, {})));
+}
 
 std::uint64_t ShardState::version() const {
   std::uint64_t sum = 0;

@@ -32,6 +32,9 @@ struct ShardState {
   std::uint64_t version() const;
 };
 
+// Of shards as they are now. manifest: the names of their directories.
+std::shared_ptr<const ShardState> state_of(std::span<const Index> live, const ShardManifest& manifest);
+
 class ShardedIndex::Core {
  public:
   Core(const std::filesystem::path& directory, const OpenOptions& options);

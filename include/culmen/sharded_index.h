@@ -60,6 +60,10 @@ class ShardedIndex {
   [[nodiscard]] static ShardedIndex open(const std::filesystem::path& directory,
                                          const OpenOptions& options = {});
 
+  // Shards that are open, searched together as they are now; shards[s] has the rows of shard s. It does not change. Throws
+  // InvalidArgument if there are none, FormatError if one has other columns than the first.
+  [[nodiscard]] static ShardedIndex of(std::span<const Index> shards);
+
   // What the manifest lists, without opening a shard. Versions and statistics are of the time when it was written: a
   // shard may have changed since.
   [[nodiscard]] static std::vector<ShardInfo> listed(const std::filesystem::path& directory);

@@ -275,6 +275,28 @@ TEST(ShardedIndex, AShardWhoseBoundIsBelowTheFloorIsNotAsked) {
   EXPECT_EQ(all.stats.leaves_visited, alone.stats.leaves_visited);
 }
 
+TEST(ShardedIndex, OpenShardsAreSearchedAsTheyAreNow) {
+  const std::vector<std::int64_t> ids = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const std::vector<double> values = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, ids), temporary.path() / "s", {.num_shards = 3});
+  ShardedIndex whole = ShardedIndex::open(temporary.path() / "s", {.writable = true});
+  const std::vector<Index> shards = {whole.shard(0), whole.shard(1), whole.shard(2)};
+  ShardedIndex open = ShardedIndex::of(shards);
+  const Query query{.weights = {1}, .k = 4};
+  const std::vector<Answer> before = answers_of(whole.search(query));
+  EXPECT_EQ(difference(open.search(query).hits, before), "");
+  EXPECT_EQ(open.versions(), whole.versions());
+  EXPECT_EQ(open.statistics(), whole.statistics());
+  whole.erase(std::vector<std::int64_t>{5});
+  EXPECT_EQ(difference(open.search(query).hits, before), "");
+  EXPECT_THROW(open.erase(ids), InvalidArgument);
+  EXPECT_THROW((void)ShardedIndex::of({}), InvalidArgument);
+  const std::vector<Attribute> two = {{.name = "a"}, {.name = "b"}};
+  const std::vector<Index> different = {shards[0], Index::create({.attributes = two})};
+  EXPECT_THROW((void)ShardedIndex::of(different), FormatError);
+}
+
 TEST(ShardedIndex, DistributesRowsByADocumentedHash) {
   EXPECT_EQ(shard_of(0, 16), 0u);
   std::vector<int> counts(10);
