@@ -162,8 +162,8 @@ class ShardedIndex:
 
         Raises:
             NoIndex: there is no sharded index.
-            FormatError, IoError: as Index.open, and IoError for a shard that is missing; the text names it. Searches raise
-                what they meet later.
+            FormatError, IoError: as Index.open, and IoError for a shard that is missing; the text names it. Searches
+                raise what they meet later.
         """
         return cls._over(directory, ThreadEngine, writable, min_version)
 
