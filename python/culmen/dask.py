@@ -106,7 +106,7 @@ class DaskEngine(Engine):
 
     @property
     def num_workers(self) -> int:
-        return len(self._known_workers())
+        return max(1, len(self._known_workers()))  # while there are none, calls wait for one
 
     @property
     def threads(self) -> int:

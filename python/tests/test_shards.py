@@ -408,6 +408,22 @@ def test_workers_are_killed(cluster, tmp_path):
     assert len(set(killed)) == len(killed) > 1
 
 
+@pytest.mark.parametrize("cluster", [Dask], indirect=True, ids=["dask"])
+def test_a_question_waits_while_there_is_no_worker(cluster, tmp_path):
+    table = table_of(200, seed=12)
+    index = cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=4, id="id", label="name")
+    before = index.search([1, 1, 1, 0], 5)
+    cluster.cluster.scale(0)
+    while cluster.client.scheduler_info(n_workers=-1)["workers"]:
+        time.sleep(0.05)
+    time.sleep(1.1)  # longer than the engine trusts what it knows of its workers
+    more = threading.Timer(0.5, cluster.cluster.scale, (2,))
+    more.start()
+    assert index.search([1, 1, 1, 0], 5).ids.tolist() == before.ids.tolist()
+    more.join()
+    cluster.wait()
+
+
 def test_a_shard_that_changes_is_asked_again(cluster, tmp_path):
     """A question names versions. Shards that have moved on make the driver look, and ask about the new ones."""
     table = table_of(300, seed=12)
