@@ -127,6 +127,9 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
   for (double Work::*part : {&Work::leaves, &Work::hits}) load.bounded.*part /= probed;
   const PlacementTimes times = placement_times(load, device.value_or(DeviceCosts()));
   if (!device) return {.reason = "there is no GPU", .cpu_us = times.cpu_us};
+  // A GPU gets the ids of each query's sets as intervals; packing these takes longer than the search.
+  if (std::ranges::any_of(queries, [](const ResolvedQuery& query) { return query.filter.tests_id_sets(); }))
+    return {.reason = "sending sets of ids to a GPU takes longer than a search", .cpu_us = times.cpu_us};
   return {times.on_device() ? 0 : kNoDevice, placement_reason(times, options.has_copy), times.cpu_us,
           times.device_us, times.copy_us};
 }

@@ -39,7 +39,7 @@ class IdBitmap {
   void write_mask(std::span<const std::int64_t> ids, std::uint64_t* mask) const;
 
   std::vector<std::int64_t> ids() const;
-  // The same ids. Takes time by the number of intervals, not of ids.
+  // The same ids. Takes time by the intervals and by the containers of the bitmaps, not by the ids.
   Intervals<std::int64_t> intervals() const;
   std::vector<std::byte> to_bytes() const;
   bool operator==(const IdBitmap& other) const;

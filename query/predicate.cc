@@ -401,6 +401,10 @@ bool Predicate::is_ranges() const {
   return is_everything() || is_nothing() || is_range(*this);
 }
 
+bool Predicate::tests_id_sets() const {
+  return kind == Kind::id_set || std::ranges::any_of(parts, &Predicate::tests_id_sets);
+}
+
 Predicate compile_filter(const Filter& filter, const Snapshot& snapshot,
                          std::span<const std::int32_t> required) {
   const FilterCompiler compiler(snapshot);

@@ -62,6 +62,7 @@ struct Predicate {
   bool reads_fields() const;
   // Whether it is a conjunction of at most one range per attribute, which stored values alone decide.
   bool is_ranges() const;
+  bool tests_id_sets() const;
 };
 
 // The filter, and that none of the `required` attributes is missing. Throws InvalidArgument for NaN, for a column that

@@ -10,29 +10,14 @@
 #include "culmen/error.h"
 #include "index/storage/format.h"
 #include "index/write/normalize.h"
+#include "index/write/tree_writer.h"
+#include "shard/generation.h"
+#include "shard/open_shard.h"
 #include "shard/shard_errors.h"
-#include "shard/snapshot_table.h"
 
 namespace culmen {
-namespace {
 
-bool has_same_columns(const Snapshot& a, const Snapshot& b) {
-  return a.attributes == b.attributes && a.fields == b.fields && a.has_labels == b.has_labels &&
-         a.value_type == b.value_type;
-}
-
-void check_shard(const ShardEntry& listed, const Snapshot& shard, const Snapshot& first,
-                 const std::string& name) {
-  if (shard.index_uuid != listed.uuid)
-    throw FormatError(name + ": the directory holds another index than the manifest lists");
-  if (shard.version < listed.version)
-    throw FormatError(name + ": the directory holds version " + std::to_string(shard.version) +
-                      " of the index, older than version " + std::to_string(listed.version) +
-                      ", which the manifest lists");
-  if (!has_same_columns(shard, first)) throw FormatError(name + ": its columns are not those of shard 0");
-}
-
-std::shared_ptr<const ShardState> state_of(const std::vector<Index>& live, const ShardManifest& manifest) {
+std::shared_ptr<const ShardState> state_of(std::span<const Index> live, const ShardManifest& manifest) {
   auto state = std::make_shared<ShardState>();
   std::vector<TableStatistics> parts;
   state->uuid = manifest.uuid;
@@ -47,7 +32,12 @@ std::shared_ptr<const ShardState> state_of(const std::vector<Index>& live, const
   return state;
 }
 
-}  // namespace
+ShardedIndex ShardedIndex::of(std::span<const Index> shards) {
+  if (shards.empty()) throw InvalidArgument("a sharded index has at least one shard");
+  for (std::size_t s = 1; s < shards.size(); ++s)
+    check_same_columns(*snapshot_of(shards[s]), *snapshot_of(shards.front()), "shard " + std::to_string(s));
+  return ShardedIndex(std::make_shared<Core>(state_of(shards, {})));
+}
 
 std::uint64_t ShardState::version() const {
   std::uint64_t sum = 0;
@@ -83,10 +73,8 @@ ShardedIndex::Core::Opened ShardedIndex::Core::open_shards() const {
     try {
       std::vector<Index> live;
       for (std::size_t s = 0; s < manifest.shards.size(); ++s) {
-        const std::string name = shard_name(s, directory_);
-        live.push_back(
-            naming(name, [&] { return Index::open(files_->path_of(manifest.directory_of(s)), options_); }));
-        check_shard(manifest.shards[s], *snapshot_of(live.back()), *snapshot_of(live.front()), name);
+        live.push_back(open_shard(*files_, manifest, s, options_));
+        check_same_columns(*snapshot_of(live.back()), *snapshot_of(live.front()), shard_name(s, directory_));
       }
       return {manifest, std::move(live)};
     } catch (const Error&) {
@@ -218,12 +206,38 @@ WriteResult ShardedIndex::Core::write(const WriteBatch& batch, const WriteOption
       throw InvalidArgument("a batch that may be repeated brings its own ids: reserve_ids has some");
     for (std::uint32_t s = 0; s < live_.size(); ++s)
       if (routed.has_part(s) && !has_part_already(s, expected_versions)) routed.check(s, live_[s], options);
+    determine_stand_ins(batch, options);
     if (routed.assigns_ids()) reserve_below(routed.next_id());
     WriteResult result = write_parts(routed, options, expected_versions);
     publish();
     result.version = state()->version();
     return result;
   });
+}
+
+// The first rows determine the stand-ins, as in one index of all rows. The shards are written again with them, at the
+// same versions, before they get their parts, which alone would determine others.
+void ShardedIndex::Core::determine_stand_ins(const WriteBatch& batch, const WriteOptions& options) {
+  const auto has_none = [](const Index& shard) { return snapshot_of(shard)->stand_ins.empty(); };
+  if (!std::ranges::all_of(live_, has_none)) return;
+  const std::vector<double> stand_ins = with_threads(options_.num_threads, [&] {
+    TreeWriter one(snapshot_of(live_.front()));
+    one.apply(normalize(batch, options, one).change);
+    return one.current().stand_ins;
+  });
+  if (stand_ins.empty()) return;  // no row is left of the batch
+  failure_ = directory_ + ": its shards were being replaced; open it again to change it";
+  ShardManifest next = manifest_;
+  ++next.generation;
+  write_generation(*files_, next, static_cast<std::uint32_t>(live_.size()),
+                   [&](std::uint32_t s, const std::string& path) {
+                     const std::shared_ptr<const Snapshot> before = snapshot_of(live_[s]);
+                     Snapshot fresh(before->metadata(), before->tree());
+                     fresh.stand_ins = stand_ins;
+                     return save_shard(fresh, live_[s].statistics(), path);
+                   });
+  adopt(open_shards());
+  failure_.clear();
 }
 
 // Throws if the shard is at neither of the two versions.
@@ -294,26 +308,6 @@ void ShardedIndex::Core::close() {
     is_closed_ = true;
     for (Index& shard : live_) shard.close();
     if (options_.writable && failure_.empty()) write_manifest();
-    lock_.reset();
-  });
-}
-
-void ShardedIndex::Core::rebalance(std::uint32_t num_shards, const BuildOptions& options) {
-  lock_isolated(writer_mutex_, [&] {
-    require_writable();
-    const std::shared_ptr<const ShardState> now = state();
-    BuildOptions of_shards = options;
-    of_shards.value_type = now->snapshots.front()->value_type;
-    of_shards.stand_ins.clear();
-    for (const AttributeStatistics& attribute : now->statistics.attributes)
-      of_shards.stand_ins.push_back(attribute.stand_in.value_or(0));
-    ShardManifest next = manifest_;
-    next.next_id = next_id();
-    ++next.generation;
-    const Table table = table_of(now->snapshots);
-    write_generation(*files_, std::move(next), num_shards, table.view(), table.ids, of_shards);
-    is_closed_ = true;
-    live_.clear();  // closes the old shards, whose directories are gone
     lock_.reset();
   });
 }

@@ -32,6 +32,9 @@ struct ShardState {
   std::uint64_t version() const;
 };
 
+// Of shards as they are now. manifest: the names of their directories.
+std::shared_ptr<const ShardState> state_of(std::span<const Index> live, const ShardManifest& manifest);
+
 class ShardedIndex::Core {
  public:
   Core(const std::filesystem::path& directory, const OpenOptions& options);
@@ -57,9 +60,6 @@ class ShardedIndex::Core {
   void close();
   Refreshed refresh();
 
-  // Of a rebalance, which replaces all shards. The core is closed afterwards.
-  void rebalance(std::uint32_t num_shards, const BuildOptions& options);
-
  private:
   struct Opened {
     ShardManifest manifest;
@@ -74,6 +74,7 @@ class ShardedIndex::Core {
   void write_manifest();
   void publish();
   bool has_part_already(std::size_t shard, std::span<const std::uint64_t> expected_versions) const;
+  void determine_stand_ins(const WriteBatch& batch, const WriteOptions& options);
   WriteResult write_parts(const RoutedBatch& routed, const WriteOptions& options,
                           std::span<const std::uint64_t> expected_versions);
 
@@ -92,10 +93,5 @@ class ShardedIndex::Core {
   bool is_closed_ = false;
   std::string failure_;  // why no more changes are accepted
 };
-
-// Writes the shards of a table as the next generation of a directory, and then the manifest. `manifest` has what the new
-// one keeps: uuid, generation and next_id. value_type and stand_ins are set in `options`. ids: of all rows.
-void write_generation(storage::Directory& directory, ShardManifest manifest, std::uint32_t num_shards,
-                      const TableView& table, std::span<const std::int64_t> ids, const BuildOptions& options);
 
 }  // namespace culmen

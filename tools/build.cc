@@ -113,12 +113,14 @@ ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
   return options;
 }
 
-BuildOptions build_options(const BuildArguments& arguments, ProgressBar& bar) {
+BuildOptions build_options(const Table& table, const BuildArguments& arguments, ProgressBar& bar) {
   BuildOptions options = arguments.build;
   options.device = parse_device(arguments.device);
   options.partitioning = parse_partitioning(arguments.partition);
   if (arguments.type == "f32") options.value_type = ValueType::float32;
-  if (arguments.type == "f64") options.value_type = ValueType::float64;
+  // Without a value to go by, a later insert must not be refused.
+  if (arguments.type == "f64" || (arguments.type == "auto" && table.num_rows == 0))
+    options.value_type = ValueType::float64;
   options.on_progress = [&bar](std::string_view phase, double fraction) {
     throw_if_interrupted();
     bar.show(phase, fraction);
@@ -168,9 +170,7 @@ auto locating_rows(const Table& table, const Make& make) {
 }
 
 Index build(const Table& table, const BuildArguments& arguments, ProgressBar& bar) {
-  BuildOptions options = build_options(arguments, bar);
-  // Without a value to go by, a later insert must not be refused.
-  if (table.num_rows == 0 && arguments.type == "auto") options.value_type = ValueType::float64;
+  const BuildOptions options = build_options(table, arguments, bar);
   return locating_rows(table, [&] { return Index::build(table.view(), options); });
 }
 
@@ -192,7 +192,7 @@ void print_sharded_summary(const BuildArguments& arguments, const Table& table, 
 
 void build_shards(const Table& table, const BuildArguments& arguments, ProgressBar& bar) {
   const ShardedBuildOptions options = {.num_shards = *arguments.num_shards,
-                                       .build = build_options(arguments, bar),
+                                       .build = build_options(table, arguments, bar),
                                        .overwrite = arguments.force};
   locating_rows(table, [&] { ShardedIndex::build(table.view(), arguments.directory, options); });
 }

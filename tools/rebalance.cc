@@ -47,8 +47,9 @@ void add_rebalance(Program& program) {
   command.footer(
       "Writes the new shards beside the old ones, then replaces the list of shards, then removes the old "
       "ones:\n"
-      "after an error or a crash the old ones are still there. Needs memory for all rows. Answers do not "
-      "change.\n\n"
+      "after an error or a crash the old ones are still there. Reads the old shards for each new one, and "
+      "needs\n"
+      "memory for one of each. Answers do not change.\n\n"
       "Examples:\n"
       "  culmen build hotels.csv -o hotels.shards --shards 4 --id id --label name\n"
       "  culmen rebalance hotels.shards --shards 8");

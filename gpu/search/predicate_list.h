@@ -1,9 +1,11 @@
 // PredicateList: the predicates of a batch's queries one after the other, equal ones once.
 #pragma once
 
+#include <tbb/concurrent_unordered_map.h>
+
 #include <cstddef>
+#include <functional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -12,23 +14,20 @@ namespace culmen::gpu {
 class PredicateList {
  public:
   // For queries that may have one; 0: no query has.
-  explicit PredicateList(std::size_t num_queries) : predicates_(num_queries) {}
+  explicit PredicateList(std::size_t num_queries) : of_query_(num_queries) {}
 
-  // As pack_predicate returns it. By any thread, for different queries.
-  void set(std::size_t query, std::vector<std::byte> predicate) { predicates_[query] = std::move(predicate); }
+  // As pack_predicate returns it. By any thread, for different queries. Of equal ones only the first is kept, as queries
+  // that share a large set of ids may be thousands.
+  void set(std::size_t query, std::vector<std::byte> predicate) {
+    if (!predicate.empty()) of_query_[query] = &*offsets_.emplace(std::move(predicate), 0).first;
+  }
 
   // All of them, each aligned as the first is.
   std::vector<std::byte> join() {
     std::vector<std::byte> joined;
-    std::unordered_map<std::string_view, std::size_t> known;
-    offsets_.assign(predicates_.size(), kNone);
-    for (std::size_t q = 0; q < predicates_.size(); ++q) {
-      if (predicates_[q].empty()) continue;
-      const std::string_view bytes(reinterpret_cast<const char*>(predicates_[q].data()),
-                                   predicates_[q].size());
-      const auto [place, is_new] = known.emplace(bytes, joined.size());
-      if (is_new) joined.insert(joined.end(), predicates_[q].begin(), predicates_[q].end());
-      offsets_[q] = place->second;
+    for (auto& [predicate, offset] : offsets_) {
+      offset = joined.size();
+      joined.insert(joined.end(), predicate.begin(), predicate.end());
     }
     return joined;
   }
@@ -36,15 +35,21 @@ class PredicateList {
   // After join(): calls use(query, offset) for each query that has one.
   template <typename Use>
   void for_each(Use&& use) const {
-    for (std::size_t q = 0; q < offsets_.size(); ++q)
-      if (offsets_[q] != kNone) use(q, offsets_[q]);
+    for (std::size_t q = 0; q < of_query_.size(); ++q)
+      if (of_query_[q] != nullptr) use(q, of_query_[q]->second);
   }
 
  private:
-  static constexpr std::size_t kNone = ~std::size_t{0};
+  struct Hash {
+    std::size_t operator()(const std::vector<std::byte>& bytes) const {
+      return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
+  };
+  using Offsets =
+      tbb::concurrent_unordered_map<std::vector<std::byte>, std::size_t, Hash>;  // in what join() returns
 
-  std::vector<std::vector<std::byte>> predicates_;
-  std::vector<std::size_t> offsets_;
+  Offsets offsets_;
+  std::vector<const Offsets::value_type*> of_query_;
 };
 
 }  // namespace culmen::gpu

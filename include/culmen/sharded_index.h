@@ -50,8 +50,8 @@ class ShardedIndex {
   // Returns true if there is the manifest of a sharded index in the directory, whatever it holds.
   [[nodiscard]] static bool is_at(const std::filesystem::path& directory);
 
-  // Builds the shards of a table with rows in `directory`, which it creates. Stand-ins and the type of values come from the whole
-  // table; rows without ids get their numbers. Atomic: after a crash or an error the directory holds the old sharded
+  // Builds the shards of a table in `directory`, which it creates. Stand-ins and the type of values come from the whole
+  // table; of a table without rows, stand-ins come from the first batch that has some. Rows without ids get their numbers. Atomic: after a crash or an error the directory holds the old sharded
   // index or the new one. Throws as Index::build and Index::save; row numbers in messages are the table's.
   static void build(const TableView& table, const std::filesystem::path& directory,
                     const ShardedBuildOptions& options);
@@ -60,12 +60,18 @@ class ShardedIndex {
   [[nodiscard]] static ShardedIndex open(const std::filesystem::path& directory,
                                          const OpenOptions& options = {});
 
+  // Shards that are open, searched together as they are now; shards[s] has the rows of shard s. It does not change. Throws
+  // InvalidArgument if there are none, FormatError if one has other columns than the first.
+  [[nodiscard]] static ShardedIndex of(std::span<const Index> shards);
+
   // What the manifest lists, without opening a shard. Versions and statistics are of the time when it was written: a
   // shard may have changed since.
   [[nodiscard]] static std::vector<ShardInfo> listed(const std::filesystem::path& directory);
 
   // Distributes all rows over another number of shards: writes these, then replaces the manifest, then removes the old
-  // ones. Readers that have the old shards open keep them. Takes the writer's lock.
+  // ones. Readers that have the old shards open keep them. Takes the writer's lock. What `options` leave open is as it
+  // was; stand-ins and the type of values stay. Cost: the old shards are read again for each new one; in memory are one
+  // old shard and one new one.
   static void rebalance(const std::filesystem::path& directory, std::uint32_t num_shards,
                         const BuildOptions& options = {});
 

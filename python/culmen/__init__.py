@@ -10,6 +10,8 @@ Index is the class to begin with: build, open, search, insert, save. rank is a o
 Result, or a BatchResult for a matrix of weights. All exceptions derive from Error.
 """
 
+from . import dask as dask  # which needs Dask when it is used
+from . import ray as ray
 from ._core import Filter, num_devices
 from ._device import DeviceAnswers, DeviceIndex
 from ._engines import ShardUnavailable

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
+from . import _core
 from ._errors import Error
-from ._shards import Failure, Shards
+from ._shards import Failure, Shards, Version
 
 #: A call whose worker died is made again as often, with pauses that double up to a second: Ray needs 2 s or more to
 #: start a process.
@@ -42,6 +43,10 @@ class Engine(ABC):
     def threads(self) -> int:
         """That a shard uses if the caller does not say; 0: all cores."""
         return 0
+
+    def opened(self, versions: Sequence[Version]) -> list[_core.Index] | None:
+        """The shards at these versions, if they are in this process."""
+        return None
 
     @abstractmethod
     def submit(self, shard: int, method: str, *arguments: Any) -> Any:
@@ -110,6 +115,12 @@ class ThreadEngine(Engine):
     @property
     def num_workers(self) -> int:
         return len(self.directories)
+
+    def opened(self, versions: Sequence[Version]) -> list[_core.Index] | None:
+        try:
+            return [self._shards.at(*shard) for shard in zip(self.directories, versions)]
+        except Error:
+            return None  # which calls then say
 
     def submit(self, shard: int, method: str, *arguments: Any) -> Future[Any]:
         return self._pool.submit(self._shards.call, self.directories[shard], method, *arguments)

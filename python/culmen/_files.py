@@ -256,3 +256,17 @@ class _Growing:
     def whole(self) -> Column:
         assert self._column is not None and self._size == self._num_rows
         return self._column
+
+
+def as_arrow(table: Any) -> Any:
+    """As pyarrow's, with the named levels of a pandas index as columns, which may be ids."""
+    import pyarrow
+
+    if isinstance(table, pyarrow.Table):
+        return table
+    if not isinstance(table, Mapping) and not hasattr(table, "__arrow_c_stream__"):
+        raise InvalidArgument("a table is a dict of columns, or one of a library with Arrow")
+    if hasattr(table, "reset_index"):
+        is_named = any(name is not None for name in table.index.names)
+        return pyarrow.Table.from_pandas(table.reset_index() if is_named else table, preserve_index=False)
+    return pyarrow.table(table)

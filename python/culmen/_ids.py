@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Set
 from typing import Any
 
@@ -84,6 +85,12 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bytes):
         raise InputError(f"a label is a text, not the bytes {value!r}")
     return str(value)
+
+
+def id_of(given: Any) -> int | None:
+    """As an index has it; None for an integer that none has."""
+    number = operator.index(given)
+    return number if -(1 << 63) <= number < 1 << 63 else None
 
 
 def as_ids(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from . import _core
 from ._reports import SearchStats
 from ._result import BatchResult, Result
 from ._schema import Schema
@@ -28,19 +30,17 @@ class Merged:
 
     def __init__(self, asked: Sequence[Asked], num_queries: int, k: int | None) -> None:
         self.asked = asked
-        queries = _joined([np.repeat(a.queries, a.part.counts) for a in asked], np.int64)
-        ids = _joined([a.part.ids for a in asked], np.int64)
-        scores = _joined([a.part.scores for a in asked], np.float64)
-        shards = np.repeat([a.shard for a in asked], [len(a.part.ids) for a in asked]).astype(np.int64)
-        order = np.lexsort((ids, -scores, queries))
-        queries = queries[order]
-        starts = np.searchsorted(queries, np.arange(num_queries + 1))
-        if k is not None:
-            order = order[np.arange(len(order)) - starts[queries] < k]
-        #: Positions among the hits of all parts.
-        self.order = order
-        self.counts = np.diff(starts) if k is None else np.minimum(np.diff(starts), k)
-        self.ids, self.scores, self.shards = ids[order], scores[order], shards[order]
+        parts = [(a.queries, a.part.counts, a.part.ids, a.part.scores) for a in asked]
+        #: Positions among the hits of all parts; and how many hits each query has.
+        self.order, self.counts = _core.merge_parts(parts, num_queries, k)
+        self.ids = _joined([a.part.ids for a in asked], np.int64)[self.order]
+        self.scores = _joined([a.part.scores for a in asked], np.float64)[self.order]
+
+    @property
+    def shards(self) -> np.ndarray:
+        """Of each hit."""
+        of_parts = np.repeat([a.shard for a in self.asked], [len(a.part.ids) for a in self.asked])
+        return of_parts.astype(np.int64)[self.order]
 
     def floors(self, k: int | None, min_score: float | None) -> np.ndarray:
         """For each query the score that a row of another shard must have to be in the answer."""
@@ -97,7 +97,7 @@ class Origin:
     missing_shards: tuple[int, ...]  # those that did not answer
 
 
-class _Answer:
+class MergedAnswer:
     """A merged answer to one query, with the interface of the extension's Answer."""
 
     def __init__(self, merged: Merged, origin: Origin, elapsed: float) -> None:
@@ -176,8 +176,8 @@ class ShardedResult(_OfShards, Result):
 
     __slots__ = ("_origin",)
 
-    def __init__(self, merged: Merged, origin: Origin, elapsed: float) -> None:
-        super().__init__(_Answer(merged, origin, elapsed), origin.schema)  # type: ignore[arg-type]
+    def __init__(self, answer: Any, origin: Origin) -> None:
+        super().__init__(answer, origin.schema)
         self._origin = origin
 
 
@@ -185,7 +185,7 @@ class ShardedResult(_OfShards, Result):
 Lookup = Callable[[Mapping[int, np.ndarray]], Mapping[int, Any]]
 
 
-class _Many:
+class Many:
     """Merged answers to many queries, with the interface of the extension's ManyAnswers."""
 
     def __init__(self, merged: Merged, origin: Origin, width: int, lookup: Lookup) -> None:
@@ -203,13 +203,19 @@ class _Rows:
     """Finds the rows of an answer in the shards that they are from."""
 
     def __init__(self, merged: Merged, lookup: Lookup) -> None:
-        self._ids, first = np.unique(merged.ids, return_index=True)
-        self._shards = merged.shards[first]
+        self._merged = merged
         self._lookup = lookup
+
+    @cached_property
+    def _shards(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each id of a hit, ascending."""
+        ids, first = np.unique(self._merged.ids, return_index=True)
+        return ids, self._merged.shards[first]
 
     def get(self, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
         """As the extension's Index.get; `ids` are those of hits."""
-        shards = self._shards[np.searchsorted(self._ids, ids)]
+        known, shards_of_known = self._shards
+        shards = shards_of_known[np.searchsorted(known, ids)]
         order = np.argsort(shards, kind="stable")
         numbers = np.unique(shards)
         found = self._lookup({int(shard): ids[shards == shard] for shard in numbers})
@@ -229,6 +235,6 @@ class ShardedBatchResult(_OfShards, BatchResult):
 
     __slots__ = ("_origin",)
 
-    def __init__(self, merged: Merged, origin: Origin, width: int, lookup: Lookup) -> None:
-        super().__init__(_Many(merged, origin, width, lookup), origin.schema)  # type: ignore[arg-type]
+    def __init__(self, many: Any, origin: Origin) -> None:
+        super().__init__(many, origin.schema)
         self._origin = origin

@@ -45,7 +45,7 @@ def search(handle: Any, schema: Schema, weights: Any, k: int | None, rest: tuple
         kind = type(weights)
         if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the usual ones need no conversion
             if is_matrix(weights):
-                return BatchResult(_search_matrix(handle, as_matrix(weights, schema.names), k, rest), schema)
+                return BatchResult(search_matrix(handle, as_matrix(weights, schema.names), k, rest), schema)
             weights = by_name(weights)
         return Result(handle.search(weights, k, *rest), schema)
     except TypeError:
@@ -53,7 +53,7 @@ def search(handle: Any, schema: Schema, weights: Any, k: int | None, rest: tuple
         raise
 
 
-def _search_matrix(handle: Any, matrix: np.ndarray, k: int | None, rest: tuple[Any, ...]) -> Any:
+def search_matrix(handle: Any, matrix: np.ndarray, k: int | None, rest: tuple[Any, ...]) -> Any:
     try:
         return handle.search_matrix(matrix, k, *rest)
     except InvalidArgument as error:

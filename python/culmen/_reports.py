@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,46 @@ class IndexInfo:
     code_bytes: int  #: codes (quantized values), in memory only and not counted above
     next_id: int  #: what the next row without an id would get
     rounded_values: int  #: values changed by value_type="float32"
-    uuid: str  #: of an index in a directory; else empty
+    uuid: str  #: of an index in a directory; else empty, also of one in shards
     version: int
     compact_advised: bool  #: compact() would make the index smaller: it has 1.3 times the leaves of a fresh build
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> IndexInfo:
+        attributes = tuple(AttributeInfo(**attribute) for attribute in report["attributes"])
+        return cls(**{**report, "attributes": attributes})
+
+    @classmethod
+    def of_shards(cls, shards: Sequence[IndexInfo], statistics: Mapping[str, Any]) -> IndexInfo:
+        """Of all rows, whose statistics are given. Counts and bytes are sums, the height is that of the highest."""
+        attributes = []
+        of_all = zip(shards[0].attributes, statistics["attributes"])
+        for attribute, (least, most, _, has_missing, stand_in) in of_all:
+            known = attribute.stand_in if stand_in is None else stand_in
+            attributes.append(replace(attribute, minimum=least, maximum=most, has_missing=has_missing, stand_in=known))
+        return replace(
+            shards[0],
+            **{name: sum(getattr(shard, name) for shard in shards) for name in _SUMS},
+            attributes=tuple(attributes),
+            height=max(shard.height for shard in shards),
+            next_id=max(shard.next_id for shard in shards),
+            compact_advised=any(shard.compact_advised for shard in shards),
+            uuid="",
+        )
+
+
+#: What counts of all shards are sums of.
+_SUMS = (
+    "num_rows",
+    "num_partitions",
+    "num_leaves",
+    "num_nodes",
+    "data_bytes",
+    "overhead_bytes",
+    "code_bytes",
+    "rounded_values",
+    "version",
+)
 
 
 @dataclass(frozen=True)

@@ -292,7 +292,7 @@ class BatchResult(Tabular):
 class _Found:
     """The rows of many answers, from one lookup, which reads the ids of the whole index."""
 
-    def __init__(self, index: _core.Index, ids: np.ndarray, schema: Schema) -> None:
+    def __init__(self, index: _core.Index | _core.OpenShards, ids: np.ndarray, schema: Schema) -> None:
         self._ids = ids
         values, self._labels, self._fields = index.get(ids, schema.field_kinds)
         self._values = values.reshape(len(ids), len(schema.attributes))

@@ -23,7 +23,8 @@ class Rounds:
         self._seconds: dict[bool, float] = {}  # a query in a shard: without a floor, with one
         self._num_questions = 0
 
-    def are_two(self, num_queries: int, engine: Engine) -> bool:
+    def are_two(self, num_queries: int, engine: Engine, calls_overlap: bool) -> bool:
+        """calls_overlap: shards are at work on other queries while the calls are on their way."""
         if self._num_shards == 1:
             return False
         with self._lock:
@@ -32,6 +33,8 @@ class Rounds:
             if len(self._seconds) < 2:
                 return True  # which measures both
             free, floored = self._seconds[False], self._seconds[True]
+        if calls_overlap:
+            return (floored < free) != is_trial
         return (self._of_two(num_queries, free, floored, engine) < self._of_one(num_queries, free, engine)) != is_trial
 
     def _of_one(self, num_queries: int, free: float, engine: Engine) -> float:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from . import _core
-from ._ids import as_ids
+from ._ids import as_ids, id_of
 from ._queries import ALL_CORES, TEN_OR_ALL, Where, by_name, check_types, in_numbers, search
-from ._reports import AttributeInfo, ColumnInfo, Explanation, IndexInfo, Prediction
+from ._reports import ColumnInfo, Explanation, IndexInfo, Prediction
 from ._result import BatchResult, Result, Row, Tabular
 from ._rows import AllRows
 from ._schema import Schema
@@ -143,9 +142,8 @@ class Searchable(Tabular):
 
     def get(self, id: int) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows."""
-        number = operator.index(id)
-        if abs(number) >= 1 << 63:
-            return None  # no id is as large
+        if (number := id_of(id)) is None:
+            return None
         taken = self._handle.get(as_ids(number), self._schema.field_kinds)
         if not taken[1]:
             return None
@@ -153,7 +151,8 @@ class Searchable(Tabular):
         return Row(number, float("nan"), columns, taken[1][0])
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, (int, np.integer)) and abs(int(id)) < 1 << 63 and self._handle.contains(int(id))
+        number = id_of(id) if isinstance(id, (int, np.integer)) else None
+        return number is not None and self._handle.contains(number)
 
     # ---- all rows
 
@@ -203,9 +202,7 @@ class Searchable(Tabular):
     @property
     def info(self) -> IndexInfo:
         """What the index is, how large, and of each attribute the range and what stands in for missing values."""
-        report = self._handle.info()
-        attributes = tuple(AttributeInfo(**attribute) for attribute in report["attributes"])
-        return IndexInfo(**{**report, "attributes": attributes})
+        return IndexInfo.of(self._handle.info())
 
     @property
     def attributes(self) -> tuple[str, ...]:

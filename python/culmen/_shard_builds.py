@@ -13,11 +13,12 @@ import shutil
 import uuid
 import zlib
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from . import _core
 from ._build import BuildOptions, build
 from ._columns import Column, read_column
 from ._errors import Error, InputError, InvalidArgument
-from ._files import expand, in_utf8, open_dataset, translated
+from ._files import as_arrow, expand, in_utf8, open_dataset, translated
 from ._ids import in_int64, read_ids
 from ._queries import check_integer
 from ._shards import Failure
@@ -37,7 +38,9 @@ _ROWS_AT_ONCE = 1 << 17
 _NUMBER = "\0number"
 #: Of the texts of a part, the smallest hashes that are kept to estimate how many differ.
 _SKETCH = 4096
-_MOST_SHARDS = 4096
+MOST_SHARDS = 4096
+
+T = TypeVar("T")
 
 
 class Tasks(ABC):
@@ -87,7 +90,7 @@ class Plan:
 
 def count_rows(part: Any) -> int:
     if not isinstance(part, str):
-        return len(_as_arrow(part))
+        return len(as_arrow(part))
     with in_utf8([part]) as files, translated(files):
         return int(open_dataset(files).count_rows())
 
@@ -104,20 +107,66 @@ def _caught(function: Callable[..., Any], *arguments: Any) -> Any:
         return Failure(error)
 
 
-def cut(part: Any, number: int, first_row: int, folder: str, num_shards: int, choice: Choice) -> PartReport:
+def cut(
+    part: Any, number: int, first_row: int, folder: str, num_shards: int, choice: Choice, threads: int
+) -> PartReport:
     """Writes the rows of a part to one file a shard."""
     columns = None if choice.columns is None else choice.named_columns(())
-    pieces = _Pieces(folder, number, num_shards)
     reports: dict[str, ColumnReport] = {}
     num_rows, schema = 0, None
-    with pieces:
-        for batch in _batches(part, columns):
-            schema = batch.schema if schema is None else schema
-            for name, column in source_of(batch).columns.items():
-                reports[name] = _joined_report(reports.get(name), _report_of(read_column(column, name)))
-            pieces.add(*_with_ids(batch, first_row + num_rows, choice), num_rows_before=num_rows)
-            num_rows += len(batch)
+    with _Pieces(folder, number, num_shards) as pieces:
+        for report, of_shards in _in_order(_cut_batches(part, columns, first_row, num_shards, choice), threads):
+            schema = report.schema if schema is None else schema
+            num_rows += report.num_rows
+            for name, column in report.columns.items():
+                reports[name] = _joined_report(reports.get(name), column)
+            pieces.add(of_shards)
     return PartReport(num_rows, schema, reports)
+
+
+Cut = tuple[PartReport, dict[int, Any]]
+
+
+def _cut_batches(
+    part: Any, columns: Sequence[str] | None, first_row: int, num_shards: int, choice: Choice
+) -> Iterator[Callable[[], Cut]]:
+    for batch in _batches(part, columns):
+        yield partial(_cut_batch, batch, first_row, num_shards, choice)
+        first_row += len(batch)
+
+
+def _cut_batch(batch: Any, first_row: int, num_shards: int, choice: Choice) -> Cut:
+    """What the coordinator must know of the rows, and those of each shard; of no rows, their columns to shard 0."""
+    columns = source_of(batch).columns.items()
+    report = PartReport(len(batch), batch.schema, {name: _report_of(read_column(c, name)) for name, c in columns})
+    rows, ids = _with_ids(batch, first_row, choice)
+    if len(ids) == 0:
+        return report, {0: rows}
+    shards = _core.shards_of(ids, num_shards).astype(np.uint16)  # which NumPy sorts by counting
+    counts = np.bincount(shards, minlength=num_shards)
+    rows = rows.take(np.argsort(shards, kind="stable"))
+    ends = np.cumsum(counts)
+    return report, {int(s): rows.slice(ends[s] - counts[s], counts[s]) for s in np.flatnonzero(counts)}
+
+
+def _in_order(calls: Iterator[Callable[[], T]], threads: int) -> Iterator[T]:
+    """What the calls return, made by threads a few calls ahead."""
+    threads = threads or os.cpu_count() or 1
+    if threads == 1:
+        yield from (call() for call in calls)
+        return
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        ahead: deque[Future[T]] = deque()
+        try:
+            for call in calls:
+                ahead.append(pool.submit(call))
+                if len(ahead) > threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for future in ahead:
+                future.cancel()
 
 
 def build_shard(shard: int, num_parts: int, folder: str, directory: str, plan: Plan) -> tuple[str, int, bytes]:
@@ -152,21 +201,7 @@ def _batches(part: Any, columns: Sequence[str] | None) -> Iterator[Any]:
             yield _selected(dataset.schema.empty_table(), columns)
             yield from (pyarrow.Table.from_batches([batch]) for batch in batches if batch.num_rows > 0)
         return
-    yield _selected(_as_arrow(part), columns)
-
-
-def _as_arrow(table: Any) -> Any:
-    """With the named levels of a pandas index as columns, which may be ids."""
-    import pyarrow
-
-    if isinstance(table, pyarrow.Table):
-        return table
-    if not isinstance(table, Mapping) and not hasattr(table, "__arrow_c_stream__"):
-        raise InvalidArgument("shards are built from files, a dict of columns, or a table of a library with Arrow")
-    if hasattr(table, "reset_index"):
-        is_named = any(name is not None for name in table.index.names)
-        return pyarrow.Table.from_pandas(table.reset_index() if is_named else table, preserve_index=False)
-    return pyarrow.table(table)
+    yield _selected(as_arrow(part), columns)
 
 
 def _selected(table: Any, columns: Sequence[str] | None) -> Any:
@@ -204,17 +239,18 @@ class _Pieces:
         self._token = uuid.uuid4().hex
         self._writers: dict[int, Any] = {}
 
-    def add(self, batch: Any, ids: np.ndarray, num_rows_before: int) -> None:
+    def add(self, of_shards: Mapping[int, Any]) -> None:
         import pyarrow
 
-        shards = _core.shards_of(ids, len(self._names))
-        for shard in np.unique(shards) if len(ids) else ([0] if num_rows_before == 0 else []):
+        for shard, rows in of_shards.items():
+            if len(rows) == 0 and self._writers:
+                continue
             if shard not in self._writers:
-                self._writers[shard] = pyarrow.ipc.new_file(f"{self._names[shard]}.{self._token}", batch.schema)
-            self._writers[shard].write_table(batch.filter(pyarrow.array(shards == shard)))
+                self._writers[shard] = pyarrow.ipc.new_file(f"{self._names[shard]}.{self._token}", rows.schema)
+            self._writers[shard].write_table(rows)
 
-    def __enter__(self) -> None:
-        pass
+    def __enter__(self) -> _Pieces:
+        return self
 
     def __exit__(self, kind: Any, *rest: Any) -> None:
         for shard, writer in self._writers.items():
@@ -286,7 +322,7 @@ class Coordinator:
     def __init__(self, tasks: Tasks, directory: str, num_shards: int, overwrite: bool) -> None:
         self._tasks = tasks
         self._directory = directory
-        self._num_shards = check_integer("shards", num_shards, 1, _MOST_SHARDS)
+        self._num_shards = check_integer("shards", num_shards, 1, MOST_SHARDS)
         self._overwrite = overwrite
 
     def build(self, parts: Sequence[Any], choice: Choice, options: BuildOptions) -> None:
@@ -300,7 +336,7 @@ class Coordinator:
         try:
             first_rows = self._first_rows(parts, choice)
             cuts = [
-                (part, number, first_rows[number], folder, self._num_shards, choice)
+                (part, number, first_rows[number], folder, self._num_shards, choice, options.threads)
                 for number, part in enumerate(parts)
             ]
             reports = self._map(cut, cuts)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -16,13 +17,15 @@ from ._build import BuildOptions
 from ._engines import Engine, ThreadEngine
 from ._errors import InvalidArgument, IoError, NoIndex
 from ._files import Path
-from ._ids import as_ids
-from ._merging import Asked, Merged, Origin, ShardedBatchResult, ShardedResult, joined_rows
-from ._queries import ALL_CORES, TEN_OR_ALL, Where, as_matrix, by_name, check_types, in_numbers, is_matrix
-from ._reports import ColumnInfo, WriteResult
+from ._ids import as_ids, id_of
+from ._merging import ShardedBatchResult, ShardedResult, joined_rows
+from ._queries import ALL_CORES, TEN_OR_ALL, Where, check_integer, check_types, in_numbers
+from ._question import Question
+from ._question_tables import lists_of, tables_of, weights_of, with_answers
+from ._reports import ColumnInfo, IndexInfo, RecoveryInfo, WriteResult
 from ._result import Row
 from ._rounds import Rounds
-from ._shard_builds import Coordinator, LocalTasks, Tasks, parts_of
+from ._shard_builds import MOST_SHARDS, Coordinator, LocalTasks, Tasks, parts_of
 from ._sharded_steps import Step
 from ._sharded_writes import ShardedBatch, Writer
 from ._shards import Stale, State, Version
@@ -79,6 +82,7 @@ class ShardedIndex:
         nulls: str = "keep",
         value_type: str = "automatic",
         partitioning: str = "automatic",
+        cluster: str | None = None,
         num_partitions: int = 0,
         leaf_rows: int = 0,
         threads: int = ALL_CORES,
@@ -90,6 +94,7 @@ class ShardedIndex:
                 pyarrow.
             shards: how many.
             overwrite: replaces a sharded index that is in the directory. Who has it open keeps it.
+            cluster: the column that rows are grouped by within each shard.
 
         The other arguments are those of Index.build, and so are the answers. Only what a column of texts is for, if
         `stored` does not say, depends on an estimate of how many of them differ.
@@ -111,6 +116,7 @@ class ShardedIndex:
             nulls=nulls,
             value_type=value_type,
             partitioning=partitioning,
+            cluster=cluster,
             num_partitions=num_partitions,
             leaf_rows=leaf_rows,
             threads=threads,
@@ -135,12 +141,13 @@ class ShardedIndex:
         nulls: str = "keep",
         value_type: str = "automatic",
         partitioning: str = "automatic",
+        cluster: str | None = None,
         num_partitions: int = 0,
         leaf_rows: int = 0,
         threads: int = ALL_CORES,
     ) -> None:
         choice = Choice(attributes, id, label, columns, stored, missing, nulls)
-        options = BuildOptions(value_type, partitioning, None, num_partitions, leaf_rows, threads, None, None)
+        options = BuildOptions(value_type, partitioning, cluster, num_partitions, leaf_rows, threads, None, None)
         path = os.path.abspath(os.fsdecode(directory))
         Coordinator(tasks, path, shards, overwrite).build(parts, choice, options)
 
@@ -154,8 +161,9 @@ class ShardedIndex:
             min_version: raises InvalidArgument if `version` is below.
 
         Raises:
-            NoIndex, FormatError, IoError: as Index.open; the text names the shard. One shard that cannot be opened is
-                an error of the searches.
+            NoIndex: there is no sharded index.
+            FormatError, IoError: as Index.open, and IoError for a shard that is missing; the text names it. Searches
+                raise what they meet later.
         """
         return cls._over(directory, ThreadEngine, writable, min_version)
 
@@ -238,13 +246,52 @@ class ShardedIndex:
         Raises:
             InvalidArgument: as Index.search.
             ShardUnavailable: for shards whose workers died again and again, or did not answer in time.
-            NoIndex, FormatError, IoError: for a shard that is missing, damaged, or cannot be read.
+            FormatError, IoError: for a shard that is missing, damaged, or cannot be read.
         """
         k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
         check_types(k, *rest)
-        one = None if is_matrix(weights) else by_name(weights)
-        question = _Question(self, one, weights, k, rest, allow_partial, timeout)
+        question = Question(weights, k, rest, self._rounds, self._rows, allow_partial, timeout)
         return self._at_one_version(question.answered)
+
+    def search_many(
+        self,
+        questions: Any,
+        k: int | None = TEN_OR_ALL,
+        *,
+        where: Where = None,
+        min_score: float | None = None,
+        scale: str = "none",
+        missing: str = "skip",
+        engine: str = "auto",
+        threads: int = ALL_CORES,
+    ) -> Any:
+        """Answers tables of questions that need not fit into memory. Needs pyarrow.
+
+        Args:
+            questions: a table whose columns with the names of attributes are weights, or an iterable of such tables,
+                like a pyarrow.RecordBatchReader.
+
+        The other arguments are those of search.
+
+        Returns:
+            An iterator over tables of pyarrow: all columns of the questions, `ids` and `scores`. A table is answered
+            when it is asked for.
+        """
+        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
+        check_types(k, *rest)
+        return self._search_many(questions, k, rest)
+
+    def _search_many(self, questions: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        return (self._answered(table, k, rest) for table in tables_of(questions))
+
+    def _answered(self, table: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        """With the answers to its questions."""
+        weights = weights_of(table, self.attributes)
+        question = Question(weights, k, rest, self._rounds, self._rows, allow_partial=False, timeout=None)
+        found = self._at_one_version(question.answered)
+        assert isinstance(found, ShardedBatchResult)
+        is_row = np.arange(found.ids.shape[1]) < found.counts[:, None]
+        return with_answers(table, lists_of(found.counts, found.ids[is_row], found.scores[is_row]))
 
     def _at_one_version(self, ask: Callable[[View], T]) -> T:
         """Asks again, about newer versions, if a shard has moved on."""
@@ -254,7 +301,9 @@ class ShardedIndex:
                 return ask(self._view)
             except (Stale, NoIndex) as error:
                 if isinstance(error, NoIndex) and self._directories_of(self._listed()) == self._engine.directories:
-                    raise
+                    # A NoIndex would invite callers to build another one in its place.
+                    advice = "restore its directory from a copy, or build the sharded index again"
+                    raise IoError(f"a shard is missing: {error}; {advice}") from error
                 self.refresh()
                 time.sleep(pause)
                 pause = min(1.0, 2 * pause)
@@ -262,22 +311,24 @@ class ShardedIndex:
 
     def get(self, id: int) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN."""
+        if (number := id_of(id)) is None:
+            return None
 
         def ask(view: View) -> Row | None:
-            found = self._rows(view, {_shard_of(view, id): as_ids(id)}, view.schema.field_kinds)
+            found = self._rows(view, {_shard_of(view, number): as_ids(number)})
             [taken] = found.values()
             if not taken[1]:
                 return None
             taken = joined_rows([taken])
             [columns] = named_rows(view.schema, taken)
-            return Row(int(id), float("nan"), columns, taken[1][0])
+            return Row(number, float("nan"), columns, taken[1][0])
 
-        return None if abs(int(id)) >= 1 << 63 else self._at_one_version(ask)
+        return self._at_one_version(ask)
 
     def __contains__(self, id: object) -> bool:
-        if not isinstance(id, (int, np.integer)) or abs(int(id)) >= 1 << 63:
+        number = id_of(id) if isinstance(id, (int, np.integer)) else None
+        if number is None:
             return False
-        number = int(id)
 
         def ask(view: View) -> bool:
             shard = _shard_of(view, number)
@@ -285,10 +336,10 @@ class ShardedIndex:
 
         return self._at_one_version(ask)
 
-    def _rows(self, view: View, ids: Mapping[int, np.ndarray], field_kinds: str) -> Mapping[int, Any]:
-        return _all_answers(
-            view.engine, {s: ("get", view.versions[s], of_shard, field_kinds) for s, of_shard in ids.items()}
-        )
+    @staticmethod
+    def _rows(view: View, ids: Mapping[int, np.ndarray]) -> Mapping[int, Any]:
+        kinds = view.schema.field_kinds
+        return _all_answers(view.engine, {s: ("get", view.versions[s], of_shard, kinds) for s, of_shard in ids.items()})
 
     # ---- changes
 
@@ -320,15 +371,49 @@ class ShardedIndex:
         return ShardedBatch(self._write, self._view.schema, round_to_float32)
 
     def _write(self, steps: Sequence[Step], round_to_float32: bool) -> WriteResult:
+        with self._as_writer() as writer:
+            result, self._view = writer.write(self._view, steps, round_to_float32)
+            return result
+
+    @contextlib.contextmanager
+    def _as_writer(self) -> Iterator[Writer]:
         with self._writing:
             if self._writer is None:
                 raise InvalidArgument("the index was opened for reading: open(..., writable=True)")
             try:
-                result, self._view = self._writer.write(self._view, steps, round_to_float32)
+                yield self._writer
             except IoError:
                 self.refresh()  # some shards have written
                 raise
-            return result
+
+    def flush(self) -> None:
+        """As Index.flush, in all shards. Batches are durable as they are acknowledged."""
+        self._maintain("flush")
+
+    def checkpoint(self) -> None:
+        """As Index.checkpoint, in all shards. Then the manifest lists these versions."""
+        self._maintain("checkpoint")
+
+    def compact(self) -> None:
+        """As Index.compact, in all shards at the same time."""
+        self._maintain("compact")
+
+    def _maintain(self, method: str) -> None:
+        with self._as_writer() as writer:
+            self._view = writer.maintain(self._view, method)
+
+    @staticmethod
+    def rebalance(directory: Path, shards: int, *, threads: int = ALL_CORES) -> None:
+        """Distributes all rows over another number of shards, in this process: writes these, then replaces the
+        manifest, then removes the old ones. Who has the index open keeps the old shards until its next refresh().
+        Memory: one old shard, and the rows of one new shard with the index that is built of them; every old shard is
+        read for each new one.
+
+        Raises:
+            IoError: while the index is open for writing.
+        """
+        count = check_integer("shards", shards, 1, MOST_SHARDS)
+        _core.rebalance_shards(os.fsencode(directory), count, check_integer("threads", threads))
 
     # ---- what it is
 
@@ -352,6 +437,32 @@ class ShardedIndex:
         return faults
 
     @property
+    def info(self) -> IndexInfo:
+        """As Index.info, of all rows: counts and bytes are sums over the shards."""
+        return IndexInfo.of_shards(self.shard_infos, _core.statistics_report(self._view.statistics))
+
+    @property
+    def shard_infos(self) -> tuple[IndexInfo, ...]:
+        """What each shard is, and how large."""
+
+        def ask(view: View) -> tuple[IndexInfo, ...]:
+            found = _all_answers(view.engine, {s: ("info", version) for s, version in enumerate(view.versions)})
+            return tuple(IndexInfo.of(report) for _, report in sorted(found.items()))
+
+        return self._at_one_version(ask)
+
+    @property
+    def recovery(self) -> RecoveryInfo:
+        """What opening the shards found in their logs."""
+        reports = _all_answers(self._engine, self._to_all("recovery"))
+        found = [RecoveryInfo(**report) for _, report in sorted(reports.items())]
+        return RecoveryInfo(
+            sum(part.num_batches for part in found),
+            sum(part.dropped_bytes for part in found),
+            next((part.dropped_from for part in found if part.dropped_from), ""),
+        )
+
+    @property
     def num_shards(self) -> int:
         return len(self._engine.directories)
 
@@ -368,7 +479,7 @@ class ShardedIndex:
     @property
     def versions(self) -> tuple[int, ...]:
         """The version of each shard that questions are about."""
-        return tuple(version.number for version in self._view.versions)
+        return self._view.numbers
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -417,121 +528,6 @@ class ShardedIndex:
         raise TypeError("a sharded index is not pickled: open its directory in the other process")
 
 
-class _Question:
-    """One call of search: its queries, and how it is asked."""
-
-    def __init__(
-        self,
-        index: ShardedIndex,
-        one: Any,
-        many: Any,
-        k: int | None,
-        rest: tuple[Any, ...],
-        allow_partial: bool,
-        timeout: float | None,
-    ) -> None:
-        self._index = index
-        self._rounds = index._rounds
-        self._is_one = one is not None
-        self._weights = many if one is None else one
-        self._k = k
-        self._where, self._min_score, self._scale, self._missing, self._searcher, self._threads = rest
-        self._allow_partial = allow_partial
-        self._timeout = timeout
-
-    def answered(self, view: View) -> ShardedResult | ShardedBatchResult:
-        start = time.perf_counter()
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
-        matrix = self._matrix(view)
-        bounds = view.bounds(matrix, self._scale, self._missing)
-        lost: set[int] = set()
-        asked = self._asked(view, matrix, bounds, lost, deadline)
-        merged = Merged(asked, len(matrix), self._k)
-        origin = Origin(view.schema, tuple(v.number for v in view.versions), tuple(sorted(lost)))
-        if self._is_one:
-            return ShardedResult(merged, origin, time.perf_counter() - start)
-        width = int(merged.counts.max(initial=0)) if self._k is None else min(self._k, view.num_rows)
-        kinds = view.schema.field_kinds
-        return ShardedBatchResult(merged, origin, width, lambda ids: self._index._rows(view, ids, kinds))
-
-    def _matrix(self, view: View) -> np.ndarray:
-        """Refuses what any shard would refuse, with the number of the query."""
-        num_attributes = len(view.schema.names)
-        if self._is_one:
-            matrix = _core.weights_of(view.names, self._weights)[None, :]
-            if matrix.shape[1] != num_attributes:
-                raise InvalidArgument(f"{matrix.shape[1]} weights for {num_attributes} attributes")
-            return matrix
-        matrix = as_matrix(self._weights, view.schema.names)
-        if matrix.shape[1] != num_attributes:
-            raise InvalidArgument(
-                f"the matrix of weights has {matrix.shape[1]} columns for {num_attributes} attributes"
-            )
-        is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
-        if is_refused.any():
-            raise InvalidArgument(f"query {is_refused.argmax()}: weights are finite, and not all of them are 0")
-        return matrix
-
-    def _asked(
-        self, view: View, matrix: np.ndarray, bounds: np.ndarray, lost: set[int], deadline: float | None
-    ) -> list[Asked]:
-        """In one round or in two."""
-        floors = np.full(len(matrix), -np.inf if self._min_score is None else self._min_score)
-        best = _most_promising(bounds)
-        may_answer = bounds >= floors
-        may_answer[best, np.arange(len(best))] = True  # somebody has to refuse what is wrong with the query
-        if not self._rounds.are_two(len(matrix), view.engine):
-            return self._round(view, matrix, may_answer, floors, lost, deadline, is_second=False)
-        is_first = np.arange(len(bounds))[:, None] == best
-        asked = self._round(view, matrix, is_first, floors, lost, deadline, is_second=False)
-        floors = Merged(asked, len(matrix), self._k).floors(self._k, self._min_score)
-        others = may_answer & ~is_first & (bounds >= floors)
-        return asked + self._round(view, matrix, others, floors, lost, deadline, is_second=True)
-
-    def _round(
-        self,
-        view: View,
-        matrix: np.ndarray,
-        is_asked: np.ndarray,
-        floors: np.ndarray,
-        lost: set[int],
-        deadline: float | None,
-        is_second: bool,
-    ) -> list[Asked]:
-        """One message to each shard that is asked at all."""
-        kinds = view.schema.field_kinds if self._is_one else None
-        queries = {s: np.flatnonzero(is_asked[s]) for s in range(len(is_asked)) if is_asked[s].any()}
-        requests = {
-            s: (
-                "search",
-                view.versions[s],
-                _core.queries_message(
-                    view.names, matrix[of_shard], self._k, self._where, floors[of_shard], self._scale, self._missing
-                ),
-                view.statistics,
-                self._searcher,
-                self._threads or view.engine.threads,
-                kinds,
-            )
-            for s, of_shard in queries.items()
-        }
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        asked = []
-        for shard, answer in sorted(view.engine.ask(requests, left).items()):
-            if isinstance(answer, Exception):
-                self._check(answer)
-                lost.add(shard)
-            else:
-                asked.append(Asked(shard, queries[shard], answer))
-        self._rounds.learn([(len(a.queries), a.part.elapsed) for a in asked], is_second)
-        return asked
-
-    def _check(self, error: Exception) -> None:
-        """Raises unless the answer may do without the shard."""
-        if isinstance(error, (Stale, InvalidArgument)) or not self._allow_partial:
-            raise error
-
-
 def _shard_of(view: View, id: int) -> int:
     return int(_core.shards_of(as_ids(id), len(view.versions))[0])
 
@@ -542,12 +538,3 @@ def _all_answers(engine: Engine, requests: Mapping[int, tuple[Any, ...]]) -> dic
         if isinstance(answer, Exception):
             raise answer
     return answers
-
-
-def _most_promising(bounds: np.ndarray) -> np.ndarray:
-    """For each query a shard with about the highest bound; not the same one for all queries if several have it."""
-    highest = bounds.max(axis=0)
-    with np.errstate(invalid="ignore"):  # bounds may be infinite
-        is_near = (bounds >= highest - 0.02 * np.abs(highest)) | (bounds == highest)
-    turn = np.arange(bounds.shape[1]) % is_near.sum(axis=0)
-    return (np.cumsum(is_near, axis=0) > turn).argmax(axis=0)

@@ -58,6 +58,17 @@ class Writer:
         version = sum(state.version.number for state in states)
         return WriteResult(version, **counts, first_id=first_id, repeated=is_repeated), after
 
+    def maintain(self, view: View, method: str) -> View:
+        """Calls the method of all shards. Afterwards the manifest lists their versions."""
+        answers = self._engine.ask(dict.fromkeys(range(len(view.states)), (method,)))
+        for _, answer in sorted(answers.items()):
+            if isinstance(answer, Exception):
+                raise answer
+        states = [answers[shard] for shard in range(len(view.states))]
+        if method == "checkpoint":
+            self._lock.note([(state.version.number, state.statistics) for state in states])
+        return view.of(view.engine, states, {})
+
     def release(self) -> None:
         del self._lock
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -67,8 +67,10 @@ class Failure:
 class Shard:
     """One shard of a table. Its methods are the messages; any number of threads may send them."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, device: int | None) -> None:
         self._directory = directory
+        self._device = device
+        self._copy: _core.DeviceIndex | None = None  # of the newest version, on the device
         self._lock = threading.Lock()
         self._newest: _core.Index | None = None
         self._is_writable = False
@@ -99,19 +101,29 @@ class Shard:
     ) -> Part:
         """The queries' best rows of this shard, with their columns if `field_kinds` says which fields there are."""
         start = time.perf_counter()
-        answer = _core.answer_queries(self._at(version), queries, statistics, engine, threads, field_kinds)
+        index = self.at(version)
+        answer = _core.answer_queries(index, self._copy, queries, statistics, engine, threads, field_kinds)
         counts, ids, scores, rows, stats = answer
         return Part(counts, ids, scores, rows, stats, time.perf_counter() - start)
 
     def get(self, version: Version, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
         """The rows with these ids, of those that are here."""
-        return self._at(version).get(ids, field_kinds)
+        return self.at(version).get(ids, field_kinds)
 
     def contains(self, version: Version, id: int) -> bool:
-        return self._at(version).contains(id)
+        return self.at(version).contains(id)
 
     def verify(self, version: Version, deep: bool) -> list[str]:
-        return self._at(version).verify(deep)
+        return self.at(version).verify(deep)
+
+    def info(self, version: Version) -> dict[str, Any]:
+        return self.at(version).info()
+
+    def recovery(self) -> dict[str, Any]:
+        with self._lock:
+            self._refreshed()
+            assert self._newest is not None
+            return self._newest.recovery()
 
     def check(self, version: Version, steps: Sequence[Step], round_to_float32: bool) -> None:
         """Raises what apply would, and changes nothing."""
@@ -128,20 +140,39 @@ class Shard:
             result = _core.write(index, steps_of(steps), round_to_float32, version.number)
             return result, self._state(self._refreshed())
 
+    def flush(self) -> State:
+        return self._maintained(_core.flush)
+
+    def checkpoint(self) -> State:
+        return self._maintained(_core.checkpoint)
+
+    def compact(self) -> State:
+        return self._maintained(_core.compact)
+
+    def _maintained(self, work: Callable[[_core.Index], None]) -> State:
+        with self._lock:
+            work(self._writable())
+            return self._state(self._refreshed())
+
     def _writable(self) -> _core.Index:
         if self._newest is None or not self._is_writable:
-            self._newest = _core.open(os.fsencode(self._directory), True, "sync", 0)
+            self._adopt(_core.open(os.fsencode(self._directory), True, "sync", 0))
             self._is_writable = True
+        assert self._newest is not None
         return self._newest
+
+    def _adopt(self, newest: _core.Index) -> None:
+        copy = None if self._device is None else newest.to_device(self._device, "auto")
+        self._newest, self._copy = newest, copy
 
     def release(self) -> None:
         """Ends writing, so that another process may."""
         with self._lock:
             if self._is_writable and self._newest is not None:
                 _core.close(self._newest)
-            self._newest, self._is_writable = None, False
+            self._newest, self._copy, self._is_writable = None, None, False
 
-    def _at(self, version: Version) -> _core.Index:
+    def at(self, version: Version) -> _core.Index:
         with self._lock:
             newest = version if version in self._kept else self._refreshed()
             if version not in self._kept:
@@ -150,9 +181,10 @@ class Shard:
 
     def _refreshed(self) -> Version:
         if self._newest is None:
-            self._newest = _core.open(os.fsencode(self._directory), False, "sync", 0)
+            self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0))
         elif not self._is_writable:
             self._newest.refresh()
+        assert self._newest is not None
         newest = self._newest.snapshot()
         version = Version(newest.info()["uuid"], newest.version())
         self._kept.setdefault(version, newest)
@@ -162,24 +194,35 @@ class Shard:
 
 
 #: Messages for the one process that writes to the shard.
-WRITING = ("check", "apply", "release")
+WRITING = ("check", "apply", "release", "flush", "checkpoint", "compact")
 
 
 class Shards:
-    """The shards that a process serves, by directory."""
+    """The shards that a process serves, by directory.
 
-    def __init__(self) -> None:
+    Args:
+        device: the number of the GPU that answers what it can, from copies of the shards.
+    """
+
+    def __init__(self, device: int | None = None) -> None:
+        self._device = device
         self._lock = threading.Lock()
         self._shards: dict[str, Shard] = {}
 
     def call(self, directory: str, method: str, *arguments: Any) -> Any:
         """Returns culmen's own errors, as Failure."""
-        with self._lock:
-            shard = self._shards.setdefault(directory, Shard(directory))
         try:
-            return getattr(shard, method)(*arguments)
+            return getattr(self._shard(directory), method)(*arguments)
         except Error as error:
             return Failure(error)
+
+    def at(self, directory: str, version: Version) -> _core.Index:
+        """Raises culmen's own errors."""
+        return self._shard(directory).at(version)
+
+    def _shard(self, directory: str) -> Shard:
+        with self._lock:
+            return self._shards.setdefault(directory, Shard(directory, self._device))
 
     def close(self) -> None:
         with self._lock:

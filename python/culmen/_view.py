@@ -16,6 +16,12 @@ from ._schema import Schema
 from ._shards import State, Version
 
 
+def names_of(schema: Schema) -> _core.Index:
+    """An index of the same columns, without rows, for the extension's calls that know columns by their names."""
+    attributes, fields = list(schema.attributes), list(schema.fields)
+    return _core.create(attributes, fields, schema.id_name, schema.label_name, schema.has_labels, "automatic", "", 0)
+
+
 @dataclass(frozen=True)
 class View:
     """One version of each shard, and the engine that reaches these shards."""
@@ -42,13 +48,18 @@ class View:
         return tuple(state.version for state in self.states)
 
     @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(version.number for version in self.versions)
+
+    @cached_property
+    def open_shards(self) -> _core.OpenShards | None:
+        """All shards, if the engine has them in this process."""
+        opened = None if self.faults else self.engine.opened(self.versions)
+        return None if opened is None else _core.OpenShards.of(opened)
+
+    @cached_property
     def names(self) -> _core.Index:
-        """An index of the same columns, without rows, for the extension's calls that know columns by their names."""
-        schema = self.schema
-        attributes, fields = list(schema.attributes), list(schema.fields)
-        return _core.create(
-            attributes, fields, schema.id_name, schema.label_name, schema.has_labels, "automatic", "", 0
-        )
+        return names_of(self.schema)
 
     @property
     def num_rows(self) -> int:
@@ -56,19 +67,19 @@ class View:
 
     def bounds(self, weights: np.ndarray, scale: str, missing: str) -> np.ndarray:
         """[shards, queries]: no row of the shard has a higher score. By the ranges of the attributes alone."""
-        minimum, maximum = self._ranges(_core.statistics_report(self.statistics), "skip")
-        start = np.zeros_like(minimum)
+        start = np.zeros(weights.shape[1])
         if scale == "minmax":
+            start, maximum = self._whole_ranges
             with np.errstate(all="ignore"):
-                width = maximum - minimum
+                width = maximum - start
                 weights = np.where(width > 0, weights / width, 0)
-                start = minimum
-        return np.array([self._bound(report, weights, start, missing) for report in self.shards])
+        ranges = self._filled_ranges if missing == "fill" else self._present_ranges
+        return np.array([self._bound(low, high, weights, start) for low, high in ranges])
 
-    def _bound(self, report: dict[str, Any], weights: np.ndarray, start: np.ndarray, missing: str) -> np.ndarray:
-        if report["num_rows"] == 0:
+    @staticmethod
+    def _bound(low: np.ndarray, high: np.ndarray, weights: np.ndarray, start: np.ndarray) -> np.ndarray:
+        if low.size == 0:
             return np.full(len(weights), -np.inf)
-        low, high = self._ranges(report, missing)
         with np.errstate(all="ignore"):
             bounds = np.maximum(weights * (low - start), weights * (high - start)).sum(axis=1)
             largest = np.abs(weights) @ (np.maximum(np.abs(low), np.abs(high)) + np.abs(start))
@@ -76,9 +87,25 @@ class View:
             bounds += largest * (4 * weights.shape[1] + 8) * 2.0**-53 + 2.0**-1000
         return np.where(np.isnan(bounds), np.inf, bounds)
 
+    @cached_property
+    def _whole_ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._ranges(_core.statistics_report(self.statistics), "skip")
+
+    @cached_property
+    def _present_ranges(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [self._ranges(report, "skip") for report in self.shards]
+
+    @cached_property
+    def _filled_ranges(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [self._ranges(report, "fill") for report in self.shards]
+
     @staticmethod
     def _ranges(report: dict[str, Any], missing: str) -> tuple[np.ndarray, np.ndarray]:
-        low, high = [], []
+        """Of each attribute. Empty arrays for no rows."""
+        low: list[float] = []
+        high: list[float] = []
+        if report["num_rows"] == 0:
+            return np.zeros(0), np.zeros(0)
         for least, most, has_values, has_missing, stand_in in report["attributes"]:
             ends = [least, most] if has_values else []
             if missing == "fill" and has_missing and stand_in is not None:

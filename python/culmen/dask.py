@@ -13,7 +13,6 @@ tasks run elsewhere, and the shard is opened there.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import threading
@@ -21,14 +20,23 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from . import _core
+from ._device import device_number
 from ._engines import Engine, WorkerLost
+from ._errors import InvalidArgument
 from ._files import Path
+from ._question_tables import check_names, lists_of, merged_lists, weights_of, with_answers
+from ._schema import Schema
 from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
-from ._shards import WRITING, Shards
+from ._shards import WRITING, Failure, Shards
 from ._tables import Attributes
+from ._view import names_of
 
 if TYPE_CHECKING:
+    import pyarrow
     from distributed import Client, Future
 
 __all__ = ["ShardedIndex"]
@@ -49,9 +57,16 @@ def _distributed() -> Any:
     return distributed
 
 
-def _call(directory: str, method: str, *arguments: Any) -> Any:
+def _current_client() -> Any:
+    try:
+        return _distributed().get_client()
+    except ValueError:
+        raise InvalidArgument("there is no Dask client: make one, Client(LocalCluster()), or pass client=...") from None
+
+
+def _call(device: int | None, directory: str, method: str, *arguments: Any) -> Any:
     """A task."""
-    return _distributed().get_worker().plugins[_PLUGIN].shards.call(directory, method, *arguments)
+    return _distributed().get_worker().plugins[_PLUGIN].shards_on(device).call(directory, method, *arguments)
 
 
 def _plugin() -> Any:
@@ -62,10 +77,16 @@ def _plugin() -> Any:
         idempotent = True
 
         def setup(self, worker: Any) -> None:
-            self.shards = Shards()
+            self.lock = threading.Lock()
+            self.shards: dict[int | None, Shards] = {}
 
         def teardown(self, worker: Any) -> None:
-            self.shards.close()
+            for shards in self.shards.values():
+                shards.close()
+
+        def shards_on(self, device: int | None) -> Shards:
+            with self.lock:
+                return self.shards.setdefault(device, Shards(device))
 
     return ShardPlugin()
 
@@ -73,9 +94,10 @@ def _plugin() -> Any:
 class DaskEngine(Engine):
     """Calls are tasks, each on the worker that has the shard open, or on any other if that one is gone."""
 
-    def __init__(self, client: Client | None, directories: Sequence[str]) -> None:
+    def __init__(self, client: Client | None, device: int | None, directories: Sequence[str]) -> None:
         super().__init__(directories)
-        self._client: Any = client or _distributed().get_client()
+        self._device = device
+        self._client: Any = client or _current_client()
         self._client.register_plugin(_plugin())
         self._workers: dict[str, int] = {}  # the threads of each
         self._homes: list[str | None] = [None] * len(directories)
@@ -111,13 +133,19 @@ class DaskEngine(Engine):
                 self._homes[shard] = home = min(counts, key=lambda address: (counts[address], address))
             return home if home in counts else None
 
-    def submit(self, shard: int, method: str, *arguments: Any) -> Future[Any]:
+    def address_of(self, shard: int) -> tuple[int | None, str]:
+        """The first arguments of a task."""
+        return self._device, self.directories[shard]
+
+    def place_of(self, shard: int, method: str) -> dict[str, Any]:
+        """Where a task runs, for Dask."""
         home = self._home(shard)
-        where: dict[str, Any] = {}
-        if home is not None:
-            where = {"workers": [home], "allow_other_workers": method not in WRITING}
+        return {} if home is None else {"workers": [home], "allow_other_workers": method not in WRITING}
+
+    def submit(self, shard: int, method: str, *arguments: Any) -> Future[Any]:
+        place = self.place_of(shard, method)
         return self._client.submit(
-            _call, self.directories[shard], method, *arguments, pure=False, retries=_RETRIES, **where
+            _call, *self.address_of(shard), method, *arguments, pure=False, retries=_RETRIES, **place
         )
 
     def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
@@ -138,6 +166,8 @@ class DaskEngine(Engine):
 
     def _gathered(self, calls: dict[int, Any]) -> dict[int, Any]:
         """The answers, but for those that are lost with the worker that has them."""
+
+        import asyncio  # takes longer than the rest of this module
 
         async def gather() -> Any:
             return await asyncio.wait_for(self._client.gather(calls, asynchronous=True), _GATHERING)
@@ -178,7 +208,7 @@ class DaskTasks(Tasks):
     """Parts are files, or the delayed partitions of a DataFrame."""
 
     def __init__(self, client: Client | None) -> None:
-        self._client: Any = client or _distributed().get_client()
+        self._client: Any = client or _current_client()
 
     def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         import dask
@@ -187,12 +217,47 @@ class DaskTasks(Tasks):
         return self._client.gather(self._client.compute([task(*call) for call in calls], retries=_RETRIES))
 
 
+def _message_of(questions: Any, schema: Schema, k: int | None, rest: tuple[Any, ...]) -> bytes:
+    """A task: what all shards are asked about a partition of questions, a pandas DataFrame or a list of dicts."""
+    where, min_score, scale, missing, _, _ = rest
+    weights = weights_of(_as_table(questions), schema.names)
+    floors = np.full(len(weights), -np.inf if min_score is None else min_score)
+    numbers = [np.arange(len(weights))]
+    [message] = _core.queries_messages(names_of(schema), weights, k, where, floors, scale, missing, numbers)
+    return bytes(message)
+
+
+def _with_answers(questions: Any, k: int | None, parts: Sequence[Any]) -> Any:
+    """A task: a partition of questions with what shards have answered, of the same kind."""
+    for part in parts:
+        if isinstance(part, Failure):
+            raise part.error
+    return _with_lists(questions, merged_lists(parts, len(questions), k))
+
+
+def _with_lists(questions: Any, answers: dict[str, pyarrow.Array]) -> Any:
+    if isinstance(questions, list):
+        return with_answers(_as_table(questions), answers).to_pylist()
+    import pandas
+
+    columns = {name: pandas.arrays.ArrowExtensionArray(lists) for name, lists in answers.items()}
+    return questions.assign(**columns)
+
+
+def _as_table(questions: Any) -> Any:
+    import pyarrow
+
+    return pyarrow.Table.from_pylist(questions) if isinstance(questions, list) else questions
+
+
 def _parts_of(table: Any) -> list[Any]:
     return list(table.to_delayed()) if hasattr(table, "to_delayed") else parts_of(table)
 
 
 class ShardedIndex(_ShardedIndex):
     """culmen.ShardedIndex, with its shards on the workers of a Dask cluster."""
+
+    _engine: DaskEngine
 
     @classmethod
     def build(
@@ -211,13 +276,58 @@ class ShardedIndex(_ShardedIndex):
 
     @classmethod
     def open(
-        cls, directory: Path, *, writable: bool = False, min_version: int = 0, client: Client | None = None
+        cls,
+        directory: Path,
+        *,
+        writable: bool = False,
+        min_version: int = 0,
+        client: Client | None = None,
+        device: str | None = None,
     ) -> ShardedIndex:
         """Opens the sharded index in a directory, which all workers see.
 
         Args:
             client: of the cluster. Default: the current one.
+            device: "cuda": each worker puts its shards on its GPU (of several, the first that it sees), as
+                Index.to("cuda"), and answers there what needs neither scale="minmax" nor missing="fill". Changes are
+                made on the CPU, and follow on the GPU.
 
         Otherwise as culmen.ShardedIndex.open.
+
+        Raises:
+            CudaError: if a worker has no such GPU.
         """
-        return cls._over(directory, lambda directories: DaskEngine(client, directories), writable, min_version)
+        number = device_number(device)
+        on = None if number < 0 else number
+        return cls._over(directory, lambda directories: DaskEngine(client, on, directories), writable, min_version)
+
+    def _search_many(self, questions: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        """Of a Dask DataFrame or Bag another one, which is answered when it is computed: about the versions of now, in
+        one round."""
+        if not hasattr(questions, "to_delayed"):
+            return super()._search_many(questions, k, rest)
+        partitions = [self._answered_later(partition, k, rest) for partition in questions.to_delayed()]
+        if not hasattr(questions, "columns"):
+            import dask.bag
+
+            return dask.bag.from_delayed(partitions)
+        import dask.dataframe
+
+        check_names(questions.columns)
+        none = np.zeros(0, dtype=np.int64)
+        meta = _with_lists(questions._meta, lists_of(none, none, none.astype(np.float64)))
+        return dask.dataframe.from_delayed(partitions, meta=meta)
+
+    def _answered_later(self, partition: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        import dask
+
+        view = self._view
+        *_, searcher, threads = rest
+        message = dask.delayed(_message_of, pure=False)(partition, view.schema, k, rest)
+        options = (view.statistics, searcher, threads or self._engine.threads, None)
+        call = dask.delayed(_call, pure=False)
+        parts = []
+        for shard, version in enumerate(view.versions):
+            with dask.annotate(retries=_RETRIES, **self._engine.place_of(shard, "search")):
+                parts.append(call(*self._engine.address_of(shard), "search", version, message, *options))
+        return dask.delayed(_with_answers, pure=False)(partition, k, parts)

@@ -15,11 +15,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import pickle
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._engines import Engine, WorkerLost
+from ._errors import CudaError
 from ._files import Path
+from ._question_tables import AT_ONCE
 from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
 from ._shards import Shards
@@ -43,11 +47,19 @@ def _ray() -> Any:
 class _ShardActor:
     """Serves a shard. The constructor opens nothing: an actor whose constructor fails is never started again."""
 
-    def __init__(self) -> None:
-        self._shards = Shards()
+    def __init__(self, device: int | None) -> None:
+        self._shards = Shards(device)
 
-    def call(self, directory: str, method: str, *arguments: Any) -> Any:
-        return self._shards.call(directory, method, *arguments)
+    def call(self, message: bytes) -> bytes:
+        """Ray carries bytes as they are, and would pickle each argument and array on its own."""
+        return pickle.dumps(self._shards.call(*pickle.loads(message)), pickle.HIGHEST_PROTOCOL)
+
+
+def _require_gpus(num_gpus: float, num_actors: int) -> None:
+    """Actors for which there are no GPUs would wait for ever."""
+    there = float(_ray().cluster_resources().get("GPU", 0))
+    if num_gpus * num_actors > there:
+        raise CudaError(f"{num_actors} actors with num_gpus={num_gpus:g} need more than the cluster's {there:g} GPUs")
 
 
 class RayEngine(Engine):
@@ -55,18 +67,21 @@ class RayEngine(Engine):
 
     def __init__(self, directories: Sequence[str], options: dict[str, Any]) -> None:
         super().__init__(directories)
-        self._options = options
+        self.options = options
+        _require_gpus(options.get("num_gpus", 0), len(directories))
         self._actors = [self._actor(directory, options) for directory in directories]
         self._num_workers = min(len(directories), max(1, int(_ray().cluster_resources().get("CPU", 1))))
 
     @staticmethod
     def _actor(directory: str, options: dict[str, Any]) -> Any:
         """Calls are not repeated by Ray: the driver does, which knows when to give up."""
+        on_gpu = options.get("num_gpus", 0) > 0
+        key = hashlib.sha256(directory.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         return (
             _ray()
             .remote(_ShardActor)
             .options(
-                name="shard-" + hashlib.sha256(directory.encode("utf-8", "surrogateescape")).hexdigest()[:32],
+                name=f"shard-{key}-gpu" if on_gpu else f"shard-{key}",
                 namespace=_NAMESPACE,
                 lifetime="detached",
                 get_if_exists=True,
@@ -75,7 +90,7 @@ class RayEngine(Engine):
                 scheduling_strategy="SPREAD",
                 **options,
             )
-            .remote()
+            .remote(0 if on_gpu else None)
         )
 
     @property
@@ -83,9 +98,14 @@ class RayEngine(Engine):
         return self._num_workers
 
     def submit(self, shard: int, method: str, *arguments: Any) -> Any:
-        return shard, self._actors[shard].call.remote(self.directories[shard], method, *arguments)
+        message = pickle.dumps((self.directories[shard], method, *arguments), pickle.HIGHEST_PROTOCOL)
+        return shard, self._actors[shard].call.remote(message)
 
     def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
+        start = time.monotonic()
+        with contextlib.suppress(_ray().exceptions.RayError):  # of which call, is asked below
+            return [pickle.loads(answer) for answer in _ray().get([call for _, call in calls], timeout=timeout)]
+        timeout = None if timeout is None else max(0.0, start + timeout - time.monotonic())
         done, _ = _ray().wait([call for _, call in calls], num_returns=len(calls), timeout=timeout)
         is_done = set(done)
         return [self._outcome(shard, call) if call in is_done else TimeoutError() for shard, call in calls]
@@ -93,9 +113,9 @@ class RayEngine(Engine):
     def _outcome(self, shard: int, call: Any) -> Any:
         ray = _ray()
         try:
-            return ray.get(call)
+            return pickle.loads(ray.get(call))
         except ray.exceptions.ActorDiedError as error:  # for good: somebody has ended it
-            self._actors[shard] = self._actor(self.directories[shard], self._options)
+            self._actors[shard] = self._actor(self.directories[shard], self.options)
             return WorkerLost(str(error))
         except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
             return WorkerLost(str(error))
@@ -122,6 +142,17 @@ class RayTasks(Tasks):
             return function(*arguments)
 
         return ray.get([task.remote(*call) for call in calls])
+
+
+class _Asker:
+    """Answers batches of a data set of questions, in a process of Ray Data."""
+
+    def __init__(self, directory: str, options: dict[str, Any], k: int | None, rest: tuple[Any, ...]) -> None:
+        self._index = ShardedIndex.open(directory, **options)
+        self._k, self._rest = k, rest
+
+    def __call__(self, questions: Any) -> Any:
+        return self._index._answered(questions, self._k, self._rest)
 
 
 def _parts_of(table: Any) -> list[Any]:
@@ -156,18 +187,34 @@ class ShardedIndex(_ShardedIndex):
         writable: bool = False,
         min_version: int = 0,
         num_cpus: float | None = None,
+        num_gpus: float | None = None,
         memory: float | None = None,
     ) -> ShardedIndex:
         """Opens the sharded index in a directory, which all nodes see. Its actors are started unless they run.
 
         Args:
             num_cpus, memory: that Ray sets aside for each actor.
+            num_gpus: likewise; with 1, or a part of 1, each actor puts its shard on its GPU, as Index.to("cuda"), and
+                answers there what needs neither scale="minmax" nor missing="fill". Changes are made on the CPU, and
+                follow on the GPU.
 
         Otherwise as culmen.ShardedIndex.open.
+
+        Raises:
+            CudaError: if the cluster has too few GPUs, or an actor cannot use its own.
         """
-        given = {"num_cpus": num_cpus, "memory": memory}
+        given = {"num_cpus": num_cpus, "num_gpus": num_gpus, "memory": memory}
         options = {name: value for name, value in given.items() if value is not None}
         return cls._over(directory, lambda directories: RayEngine(directories, options), writable, min_version)
+
+    def _search_many(self, questions: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        """Of a Ray Data set, a data set, which is answered as it is read."""
+        if not hasattr(questions, "map_batches"):
+            return super()._search_many(questions, k, rest)
+        arguments = (self._path, self._engine.options, k, rest)
+        return questions.map_batches(
+            _Asker, fn_constructor_args=arguments, batch_format="pyarrow", batch_size=AT_ONCE, concurrency=1
+        )
 
     def shut_down(self) -> None:
         """Ends the actors, also for other drivers. The next open starts new ones."""

@@ -2,12 +2,14 @@
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -86,24 +88,32 @@ void search_in_parts(const QueryBatch& batch, std::size_t width, Search search) 
   }
 }
 
+template <typename AnyIndex>
+ManyAnswers search_version(const AnyIndex& index, const MatrixQuery& query, const SearchOptions& options) {
+  const GilReleased released;
+  const AnyIndex version = index.snapshot();
+  const std::size_t width = version.info().attributes.size();
+  BatchAnswers answers;
+  if (query.has_k) {
+    search_in_parts(query.batch, width,
+                    [&](const QueryBatch& part) { append(version.search_batch(part, options), answers); });
+    return {std::move(answers), version};
+  }
+  LongAnswers collected;
+  search_in_parts(query.batch, width, [&](const QueryBatch& part) {
+    collected.append(version.search(queries_without_k(part, width), options));
+  });
+  return {collected.padded(version.version()), version};
+}
+
 }  // namespace
 
 ManyAnswers search_many(const Index& index, const MatrixQuery& query, const SearchOptions& options) {
-  const GilReleased released;
-  ManyAnswers result{{}, index.snapshot()};
-  const std::size_t width = result.index.info().attributes.size();
-  if (query.has_k) {
-    search_in_parts(query.batch, width, [&](const QueryBatch& part) {
-      append(result.index.search_batch(part, options), result.answers);
-    });
-    return result;
-  }
-  LongAnswers answers;
-  search_in_parts(query.batch, width, [&](const QueryBatch& part) {
-    answers.append(result.index.search(queries_without_k(part, width), options));
-  });
-  result.answers = answers.padded(result.index.version());
-  return result;
+  return search_version(index, query, options);
+}
+
+ManyAnswers search_many(const ShardedIndex& index, const MatrixQuery& query, const SearchOptions& options) {
+  return search_version(index, query, options);
 }
 
 void LongAnswers::append(const std::vector<SearchResult>& results) {

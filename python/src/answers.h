@@ -4,9 +4,11 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 #include "culmen/index.h"
+#include "culmen/sharded_index.h"
 #include "queries.h"
 
 namespace culmen::python {
@@ -14,11 +16,12 @@ namespace culmen::python {
 // Holds the version that answered, so attributes and labels of the hits stay readable.
 struct ManyAnswers {
   BatchAnswers answers;
-  Index index;  // that version
+  std::variant<Index, ShardedIndex> index;  // that version
 };
 
 // Searches one version of the index. Stops between parts of the batch if a signal handler raises.
 ManyAnswers search_many(const Index& index, const MatrixQuery& query, const SearchOptions& options);
+ManyAnswers search_many(const ShardedIndex& index, const MatrixQuery& query, const SearchOptions& options);
 
 // Collects answers of queries without k: each answer has its own length.
 class LongAnswers {

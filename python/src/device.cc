@@ -6,6 +6,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "answers.h"
 #include "bindings.h"
@@ -53,9 +54,9 @@ ManyAnswers search_matrix(const DeviceCopy& copy, const Matrix& weights, std::op
   const MatrixQuery query = matrix_query_of(copy.index, weights, k, where, min_score, scale, missing);
   const GilReleased released;
   for (;;) {  // again if a change was published between the two
-    ManyAnswers many{{}, copy.index.snapshot()};
-    many.answers = search_on_gpu(copy, query, {.engine = parse_engine(engine)});
-    if (many.answers.version == many.index.version()) return many;
+    const Index version = copy.index.snapshot();
+    BatchAnswers answers = search_on_gpu(copy, query, {.engine = parse_engine(engine)});
+    if (answers.version == version.version()) return {std::move(answers), version};
   }
 }
 

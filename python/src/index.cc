@@ -117,17 +117,6 @@ nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size
   return report(without_gil([&] { return index.explain(query, options); }));
 }
 
-// Values, labels and fields, as RowColumns has them, of those rows that are in the index.
-nb::tuple get(const Index& index, const Ids& ids, std::string_view field_kinds) {
-  RowColumns columns(field_kinds);
-  {
-    const GilReleased released;
-    for (const std::optional<Row>& row : index.get(ids_view(ids)))
-      if (row) columns.add(*row);
-  }
-  return columns.taken();
-}
-
 }  // namespace
 
 void bind_index(nb::module_& module) {
@@ -152,7 +141,7 @@ void bind_index(nb::module_& module) {
       .def("explain", explain, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
            nb::arg("num_threads"))
-      .def("get", get)
+      .def("get", rows_of_ids<Index>)
       .def("contains", [](const Index& index,
                           std::int64_t id) { return without_gil([&] { return index.contains(id); }); })
       .def("save",

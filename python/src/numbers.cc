@@ -43,7 +43,7 @@ std::optional<std::int64_t> whole_number(nb::handle value) {
 }
 
 void refuse_what_is_no_value(nb::handle value, const char* what) {
-  if (value.is_none() || std::string_view(Py_TYPE(value.ptr())->tp_name).ends_with("NAType"))
+  if (value.is_none() || std::string_view(nb::inst_name(value).c_str()).ends_with("NAType"))
     throw InvalidArgument(std::string(what) + " is " + shown(value) +
                           ": is_null() finds the rows without a value");
   if (nb::isinstance(value, nb::module_::import_("culmen._filters").attr("Column")))

@@ -4,11 +4,14 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "culmen/search.h"
+#include "gil.h"
+#include "tables.h"
 
 namespace culmen::python {
 
@@ -42,5 +45,17 @@ class RowColumns {
   std::vector<std::string> labels_;
   std::vector<FieldColumn> fields_;
 };
+
+// Of those rows that are in the index.
+template <typename AnyIndex>
+nb::tuple rows_of_ids(const AnyIndex& index, const Ids& ids, std::string_view field_kinds) {
+  RowColumns columns(field_kinds);
+  {
+    const GilReleased released;
+    for (const std::optional<Row>& row : index.get(ids_view(ids)))
+      if (row) columns.add(*row);
+  }
+  return columns.taken();
+}
 
 }  // namespace culmen::python

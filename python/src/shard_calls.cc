@@ -3,9 +3,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +19,8 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "answers.h"
@@ -25,6 +30,7 @@
 #include "culmen/index.h"
 #include "culmen/shard_messages.h"
 #include "culmen/sharded_index.h"
+#include "device_copy.h"
 #include "gil.h"
 #include "index/storage/current.h"
 #include "index/storage/hex.h"
@@ -39,7 +45,7 @@
 namespace culmen::python {
 namespace {
 
-using Floors = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Scores = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 nb::bytes to_bytes(const std::vector<std::byte>& bytes) {
   return nb::bytes(bytes.data(), bytes.size());
@@ -49,23 +55,77 @@ std::span<const std::byte> bytes_view(const nb::bytes& bytes) {
   return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
 }
 
-// One query a row of the matrix. Floors are the queries' min_score, -infinity for none.
-nb::bytes queries_message(const Index& names, const Matrix& weights, std::optional<std::size_t> k,
-                          nb::handle where, const Floors& floors, std::string_view scale,
-                          std::string_view missing) {
-  const MatrixQuery query = matrix_query_of(names, weights, k, where, std::nullopt, scale, missing);
-  std::vector<Query> queries = queries_without_k(query.batch, weights.shape(1));
-  for (std::size_t q = 0; q < queries.size(); ++q) {
-    queries[q].k = k;
-    if (!std::isinf(floors(q))) queries[q].min_score = floors(q);
+// Of the queries with these numbers. floors: [all queries], their min_score; -infinity for none.
+std::vector<std::byte> message_of(const QueryBatch& batch, std::size_t width, std::optional<std::size_t> k,
+                                  std::span<const double> floors, std::span<const std::int64_t> numbers) {
+  std::vector<Query> queries;
+  queries.reserve(numbers.size());
+  for (const std::int64_t number : numbers) {
+    const auto q = static_cast<std::size_t>(number);
+    const std::span<const double> weights = batch.weights.subspan(q * width, width);
+    queries.push_back({.weights = {weights.begin(), weights.end()},
+                       .k = k,
+                       .where = batch.where,
+                       .min_score = std::isinf(floors[q]) ? std::nullopt : std::optional(floors[q]),
+                       .scale = batch.scale,
+                       .missing = batch.missing});
   }
-  return to_bytes(encode(queries));
+  return encode(queries);
+}
+
+// One query a row of the matrix, and one message for each list of numbers of queries.
+nb::list queries_messages(const Index& names, const Matrix& weights, std::optional<std::size_t> k,
+                          nb::handle where, const Scores& floors, std::string_view scale,
+                          std::string_view missing, const std::vector<Ids>& numbers) {
+  const MatrixQuery query = matrix_query_of(names, weights, k, where, std::nullopt, scale, missing);
+  std::vector<std::vector<std::byte>> messages(numbers.size());
+  {
+    const GilReleased released;
+    tbb::parallel_for(std::size_t{0}, messages.size(), [&](std::size_t i) {
+      messages[i] =
+          message_of(query.batch, weights.shape(1), k, {floors.data(), floors.size()}, ids_view(numbers[i]));
+    });
+  }
+  nb::list list;
+  for (const std::vector<std::byte>& message : messages) list.append(to_bytes(message));
+  return list;
+}
+
+SearchResult search_shards(const ShardedIndex& shards, nb::handle weights, std::optional<std::size_t> k,
+                           nb::handle where, std::optional<double> min_score, std::string_view scale,
+                           std::string_view missing, std::string_view engine, int num_threads) {
+  const Query query = query_of(shards.shard(0), weights, k, where, min_score, scale, missing);
+  const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
+  const GilReleased released;
+  return shards.search(query, options);
+}
+
+ManyAnswers search_matrix_in_shards(const ShardedIndex& shards, const Matrix& weights,
+                                    std::optional<std::size_t> k, nb::handle where,
+                                    std::optional<double> min_score, std::string_view scale,
+                                    std::string_view missing, std::string_view engine, int num_threads) {
+  return search_many(shards, matrix_query_of(shards.shard(0), weights, k, where, min_score, scale, missing),
+                     {.engine = parse_engine(engine), .num_threads = num_threads});
+}
+
+// A copy on a GPU goes by its own rows, not by the statistics of all shards: so it answers neither queries that are
+// scaled by these nor those with stand-ins, and does not answer for another version than the index's.
+std::vector<SearchResult> search_on_gpu(const DeviceCopy* copy, const Index& index,
+                                        const std::vector<Query>& queries, const SearchOptions& options) {
+  const auto is_for_gpu = [](const Query& query) {
+    return query.scale == Scale::none && query.missing == Missing::skip;
+  };
+  if (copy == nullptr || !std::ranges::all_of(queries, is_for_gpu)) return index.search(queries, options);
+  for (const Query& query : queries) (void)index.score_bound(query, options);  // refuses what all rows refuse
+  std::vector<SearchResult> results = copy->on_gpu.search(queries, {.engine = options.engine});
+  const bool is_this_version = results.empty() || results.front().version() == index.version();
+  return is_this_version ? std::move(results) : index.search(queries, options);
 }
 
 // Of a shard: the number of hits of each query, all ids, all scores, the hits' columns as RowColumns has them (if
-// `field_kinds` says which), and the statistics of all searches.
-nb::tuple answer_queries(const Index& index, const nb::bytes& message, const nb::bytes& statistics,
-                         std::string_view engine, int num_threads,
+// `field_kinds` says which), and the statistics of all searches. copy: of the shard on a GPU, or null.
+nb::tuple answer_queries(const Index& index, const DeviceCopy* copy, const nb::bytes& message,
+                         const nb::bytes& statistics, std::string_view engine, int num_threads,
                          std::optional<std::string_view> field_kinds) {
   SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
   std::vector<std::int64_t> counts, ids;
@@ -79,7 +139,8 @@ nb::tuple answer_queries(const Index& index, const nb::bytes& message, const nb:
     const GilReleased released;
     const TableStatistics whole = decode_statistics(statistics_bytes);
     options.statistics = &whole;
-    const std::vector<SearchResult> results = index.search(decode_queries(queries_bytes), options);
+    const std::vector<SearchResult> results =
+        search_on_gpu(copy, index, decode_queries(queries_bytes), options);
     for (const SearchResult& result : results) {
       counts.push_back(static_cast<std::int64_t>(result.hits.size()));
       for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
@@ -94,6 +155,85 @@ nb::tuple answer_queries(const Index& index, const nb::bytes& message, const nb:
   const nb::object columns = rows ? nb::object(rows->taken()) : nb::none();
   return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(ids)), to_numpy(std::move(scores)),
                         columns, report(stats));
+}
+
+// The hits of a shard: `counts` for each of the queries with these numbers, which ascend.
+struct PartOfHits {
+  std::span<const std::int64_t> queries, ids;
+  std::span<const double> scores;
+  std::vector<std::size_t> starts;  // of each query's hits
+  std::size_t first_place;          // of its hits among those of all parts
+};
+
+// Each query's k best hits of all parts; a hit's row is its place among the hits of all parts.
+class PartsMerger {
+ public:
+  PartsMerger(std::vector<PartOfHits> parts, std::optional<std::size_t> k)
+      : parts_(std::move(parts)), k_(k) {}
+
+  // Appends the places and the counts of the queries in [first, end).
+  void merge(std::size_t first, std::size_t end, std::vector<std::int64_t>& places,
+             std::vector<std::int64_t>& counts) const {
+    std::vector<std::vector<ShardHit>> best(end - first);
+    for (const PartOfHits& part : parts_) add(part, first, end, best);
+    for (const std::vector<ShardHit>& hits : best) {
+      counts.push_back(static_cast<std::int64_t>(hits.size()));
+      for (const ShardHit& hit : hits) places.push_back(static_cast<std::int64_t>(hit.row));
+    }
+  }
+
+ private:
+  void add(const PartOfHits& part, std::size_t first, std::size_t end,
+           std::vector<std::vector<ShardHit>>& best) const {
+    ShardAnswer answer;
+    const auto from = std::ranges::lower_bound(part.queries, static_cast<std::int64_t>(first));
+    for (auto i = static_cast<std::size_t>(from - part.queries.begin()); i < part.queries.size(); ++i) {
+      const auto query = static_cast<std::size_t>(part.queries[i]);
+      if (query >= end) return;
+      answer.hits.clear();
+      for (std::size_t hit = part.starts[i]; hit < part.starts[i + 1]; ++hit)
+        answer.hits.push_back({part.ids[hit], part.scores[hit], part.first_place + hit});
+      add_to(best[query - first], {&answer, 1}, k_);
+    }
+  }
+
+  std::vector<PartOfHits> parts_;
+  std::optional<std::size_t> k_;
+};
+
+// The k best hits of all parts, of each query one after the other: their places among the hits of all parts, and how
+// many they are.
+nb::tuple merge_parts(const std::vector<std::tuple<Ids, Ids, Ids, Scores>>& arrays, std::size_t num_queries,
+                      std::optional<std::size_t> k) {
+  constexpr std::size_t kQueriesAtOnce = 512;
+  std::vector<std::int64_t> places, counts;
+  {
+    const GilReleased released;
+    std::vector<PartOfHits> parts;
+    std::size_t first_place = 0;
+    for (const auto& [queries, of_queries, ids, scores] : arrays) {
+      std::vector<std::size_t> starts(1, 0);
+      for (const std::int64_t count : ids_view(of_queries))
+        starts.push_back(starts.back() + static_cast<std::size_t>(count));
+      parts.push_back(
+          {ids_view(queries), ids_view(ids), {scores.data(), scores.size()}, std::move(starts), first_place});
+      first_place += ids.size();
+    }
+    const PartsMerger merger(std::move(parts), k);
+    struct Merged {
+      std::vector<std::int64_t> places, counts;
+    };
+    std::vector<Merged> merged((num_queries + kQueriesAtOnce - 1) / kQueriesAtOnce);
+    tbb::parallel_for(std::size_t{0}, merged.size(), [&](std::size_t i) {
+      const std::size_t first = i * kQueriesAtOnce;
+      merger.merge(first, std::min(num_queries, first + kQueriesAtOnce), merged[i].places, merged[i].counts);
+    });
+    for (const Merged& some : merged) {
+      places.insert(places.end(), some.places.begin(), some.places.end());
+      counts.insert(counts.end(), some.counts.begin(), some.counts.end());
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(places)), to_numpy(std::move(counts)));
 }
 
 // The number of rows, and of each attribute: minimum, maximum, whether it has values, whether some are missing, and
@@ -159,12 +299,25 @@ class ShardsLock {
     if (count > std::numeric_limits<std::int64_t>::max() - first)
       throw InvalidArgument("there are no more ids to assign");
     manifest_.next_id = first + count;
-    bool switched = false;
-    write_shard_manifest(*files_, manifest_, switched);
+    write();
     return first;
   }
 
+  // Of all shards, version and statistics.
+  void note(const std::vector<std::pair<std::uint64_t, nb::bytes>>& shards) {
+    for (std::size_t s = 0; s < manifest_.shards.size(); ++s) {
+      manifest_.shards[s].version = shards.at(s).first;
+      manifest_.shards[s].statistics = decode_statistics(bytes_view(shards[s].second));
+    }
+    write();
+  }
+
  private:
+  void write() const {
+    bool switched = false;
+    write_shard_manifest(*files_, manifest_, switched);
+  }
+
   std::unique_ptr<storage::Directory> files_;
   std::unique_ptr<storage::DirectoryLock> lock_;
   ShardManifest manifest_;
@@ -195,10 +348,24 @@ void write_shards(const nb::bytes& directory, std::uint64_t generation, std::int
 void bind_shard_calls(nb::module_& module) {
   module.def("weights_of",
              [](const Index& names, nb::handle weights) { return to_numpy(weights_of(names, weights)); });
-  module.def("queries_message", queries_message, nb::arg("names"), nb::arg("weights"), nb::arg("k").none(),
-             nb::arg("where").none(), nb::arg("floors"), nb::arg("scale"), nb::arg("missing"));
-  module.def("answer_queries", answer_queries, nb::arg("index"), nb::arg("message"), nb::arg("statistics"),
-             nb::arg("engine"), nb::arg("num_threads"), nb::arg("field_kinds").none());
+  module.def("queries_messages", queries_messages, nb::arg("names"), nb::arg("weights"), nb::arg("k").none(),
+             nb::arg("where").none(), nb::arg("floors"), nb::arg("scale"), nb::arg("missing"),
+             nb::arg("numbers"));
+  module.def("answer_queries", answer_queries, nb::arg("index"), nb::arg("copy").none(), nb::arg("message"),
+             nb::arg("statistics"), nb::arg("engine"), nb::arg("num_threads"), nb::arg("field_kinds").none());
+  nb::class_<ShardedIndex>(module, "OpenShards")
+      .def_static("of",
+                  [](const std::vector<Index>& shards) {
+                    return without_gil([&] { return ShardedIndex::of(shards); });
+                  })
+      .def("search", search_shards, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("num_threads"))
+      .def("search_matrix", search_matrix_in_shards, nb::arg("weights"), nb::arg("k").none(),
+           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
+           nb::arg("engine"), nb::arg("num_threads"))
+      .def("get", rows_of_ids<ShardedIndex>);
+  module.def("merge_parts", merge_parts, nb::arg("parts"), nb::arg("num_queries"), nb::arg("k").none());
   module.def("statistics", [](const Index& index) { return to_bytes(encode(index.statistics())); });
   module.def("statistics_report", statistics_report);
   module.def("merge_statistics", merge_statistics);
@@ -208,7 +375,12 @@ void bind_shard_calls(nb::module_& module) {
              [](const nb::bytes& directory) { return ShardedIndex::is_at(path_of(directory)); });
   nb::class_<ShardsLock>(module, "ShardsLock")
       .def(nb::init<nb::bytes>())
-      .def("reserve_ids", &ShardsLock::reserve_ids);
+      .def("reserve_ids", &ShardsLock::reserve_ids)
+      .def("note", &ShardsLock::note);
+  module.def("rebalance_shards", [](const nb::bytes& directory, std::uint32_t num_shards, int num_threads) {
+    const std::string path = path_of(directory);
+    without_gil([&] { ShardedIndex::rebalance(path, num_shards, {.num_threads = num_threads}); });
+  });
   module.def("saved_version", saved_version);
   module.def("write_shards", write_shards);
 }

@@ -46,8 +46,12 @@ class Threads:
     def open(self, directory, **options):
         return culmen.ShardedIndex.open(directory, **options)
 
+    def data_sets(self, questions):
+        return []
+
     def forget(self, index):
-        index._engine._shards.close()
+        """It holds the version that it asks about."""
+        index.refresh()
 
 
 class Processes:
@@ -62,6 +66,8 @@ class Processes:
 
 class Dask(Processes):
     """Two processes of a LocalCluster."""
+
+    on_gpu = {"device": "cuda"}
 
     def __enter__(self):
         distributed = pytest.importorskip("distributed", reason="pip install 'culmen[dask]'")
@@ -99,6 +105,16 @@ class Dask(Processes):
             self.cluster.scale(2)
             self.client.wait_for_workers(2, timeout=60)
 
+    def data_sets(self, questions):
+        bag = pytest.importorskip("dask.bag")
+        yield self.partitioned(questions)
+        yield bag.from_sequence(questions.to_pylist(), npartitions=3)
+
+    def as_table(self, answered, questions):
+        if hasattr(answered, "columns"):
+            return pa.Table.from_pandas(answered.compute(), preserve_index=False)
+        return pa.Table.from_pylist(answered.compute())
+
     def partitioned(self, table):
         dataframe = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
         pandas = pytest.importorskip("pandas")
@@ -107,6 +123,8 @@ class Dask(Processes):
 
 class Ray(Processes):
     """Actors on two CPUs."""
+
+    on_gpu = {"num_gpus": 1}
 
     def __enter__(self):
         self.ray = pytest.importorskip("ray", reason="pip install 'culmen[ray]'")
@@ -139,6 +157,15 @@ class Ray(Processes):
 
     def wait(self):
         pass
+
+    def data_sets(self, questions):
+        yield self.partitioned(questions)
+
+    def as_table(self, answered, questions):
+        blocks = [self.ray.get(block) for block in answered.to_arrow_refs()]
+        order = {name: i for i, name in enumerate(questions.column("question").to_pylist())}
+        found = pa.concat_tables(blocks)
+        return found.take(np.argsort([order[name] for name in found.column("question").to_pylist()]))
 
     def partitioned(self, table):
         data = pytest.importorskip("ray.data", reason="ray.data is not installed")
@@ -254,7 +281,8 @@ def test_answers_are_those_of_one_index(tmp_path, rows, shards):
     assert index.verify() == []
     for id in whole.ids()[:5]:
         assert dict(index.get(id)) == dict(whole.get(id)) and id in index
-    assert index.get(10**12) is None and 10**12 not in index
+    for id in (10**12, 2**63, -(2**63), -(2**63) - 1):
+        assert index.get(id) is None and id not in index
 
 
 @of_all
@@ -270,9 +298,23 @@ def test_every_engine_answers_alike(cluster, tmp_path):
     weights = np.random.default_rng(4).standard_normal((500, 4))
     assert_same(again.search(weights, 7), whole.search(weights, 7))
     assert list(again.search(weights[0], 9)) == list(whole.search(weights[0], 9))
+    weights = np.random.default_rng(5).standard_normal((9000, 4))  # in parts
+    answer, expected = again.search(weights, 7, where="stars > 1"), whole.search(weights, 7, where="stars > 1")
+    assert_same(answer, expected)
+    assert answer[8999].to_arrow().equals(expected[8999].to_arrow())
     assert again.verify() == []
     one, all = again.call_costs
     assert 0 < one and 0 < all
+
+
+def test_shards_are_clustered(cluster, tmp_path):
+    table = table_of(900, seed=25)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id")
+    index = cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="id", cluster="brand")
+    assert index.info.cluster == "brand"
+    ask_both(index, whole, np.random.default_rng(26), 20)
+    with pytest.raises(culmen.Error, match="nothing"):
+        cluster.build(table, tmp_path / "t", ATTRIBUTES, shards=3, id="id", cluster="nothing")
 
 
 def test_rows_without_ids_have_their_numbers(cluster, tmp_path):
@@ -318,7 +360,7 @@ def test_a_shard_that_cannot_be_read_is_named(cluster, tmp_path):
     lost = tmp_path / "moved" / "shard-1-1"
     shutil.rmtree(lost)
     index = cluster.open(tmp_path / "moved")
-    with pytest.raises(culmen.NoIndex, match="shard-1-1"):
+    with pytest.raises(culmen.IoError, match="a shard is missing: .*shard-1-1"):
         index.search([1, 1, 1, 1], 10)
     everything = whole.search([1, 1, 1, 1], 600)
     in_lost = culmen.ShardedIndex.open(tmp_path / "moved").search([1, 1, 1, 1], 600, allow_partial=True)
@@ -465,6 +507,111 @@ def test_writers_are_killed(cluster, tmp_path):
     ask_both(culmen.ShardedIndex.open(tmp_path / "s"), whole, rng, 5, with_rows=1)
 
 
+@of_all
+def test_an_index_is_maintained(cluster, tmp_path):
+    table, rng = table_of(2000, seed=17), np.random.default_rng(18)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id", label="name", missing={"price": "median"})
+    options = {"id": "id", "label": "name", "missing": {"price": "median"}}
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, **options).close()
+    with cluster.open(tmp_path / "s", writable=True) as index:
+        for each in (index, whole):
+            rows = rows_of(np.random.default_rng(19), list(range(10**6, 10**6 + 500)))
+            each.upsert(rows)
+            each.erase(np.arange(10**6, 10**6 + 300))
+        index.flush()
+        index.checkpoint()
+        index.compact()
+        ask_both(index, whole, rng, 5, with_rows=1)
+        assert index.verify() == []
+        with pytest.raises(culmen.IoError):
+            culmen.ShardedIndex.rebalance(tmp_path / "s", 2)
+        index.checkpoint()
+        written = index.versions
+    reader = cluster.open(tmp_path / "s")
+    assert reader.recovery.num_batches == 0
+    assert tuple(shard["version"] for shard in reader._listed()) == written == reader.versions
+    for name in ("num_rows", "attributes", "value_type", "has_labels", "rounded_values", "data_bytes", "next_id"):
+        assert getattr(reader.info, name) == getattr(whole.info, name), name
+    assert [shard.num_rows for shard in reader.shard_infos] == [
+        len(culmen.Index.open(tmp_path / "s" / f"shard-1-{s}")) for s in range(3)
+    ]
+    for method in ("flush", "checkpoint", "compact"):
+        with pytest.raises(culmen.InvalidArgument, match="writable=True"):
+            getattr(reader, method)()
+    culmen.ShardedIndex.rebalance(tmp_path / "s", 2)
+    assert reader.refresh() == "replaced" and reader.num_shards == 2
+    ask_both(reader, whole, rng, 5, with_rows=1)
+    with pytest.raises(culmen.InvalidArgument, match="shards is 0"):
+        culmen.ShardedIndex.rebalance(tmp_path / "s", 0)
+
+
+def questions_of(rows):
+    rng = np.random.default_rng(23)
+    weights = {name.partition(":")[0]: rng.choice([1.0, 0.5, -3.0], rows) for name in ATTRIBUTES[:3]}
+    return pa.table({"question": pa.array([f"q{i}" for i in range(rows)]), **weights})
+
+
+def assert_answered(answered, questions, whole, k, **options):
+    """In the order of the questions; other columns stay."""
+    assert answered.column_names == [*questions.column_names, "ids", "scores"]
+    assert answered.column("question").to_pylist() == questions.column("question").to_pylist()
+    expected = whole.search(questions.drop_columns(["question"]), k, **options)
+    assert answered.column("ids").to_pylist() == [result.ids.tolist() for result in expected]
+    assert answered.column("scores").to_pylist() == [result.scores.tolist() for result in expected]
+
+
+@of_all
+def test_tables_of_questions(cluster, tmp_path):
+    table = table_of(800, seed=24)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id")
+    index = cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="id")
+    questions = questions_of(5000)
+    answered = list(index.search_many(questions.to_reader(1500), 5, where="stars > 2"))
+    assert [len(part) for part in answered] == [1500, 1500, 1500, 500]
+    assert_answered(pa.concat_tables(answered), questions, whole, 5, where="stars > 2")
+    taken = []
+    lazy = index.search_many(iter(lambda: taken.append(1) or questions.slice(0, 10), None), 3)
+    assert len(next(lazy)) == 10 and len(taken) == 1  # no more than was asked for
+    for kind in cluster.data_sets(questions):
+        found = cluster.as_table(index.search_many(kind, None, min_score=2.0, scale="minmax"), questions)
+        assert_answered(found, questions, whole, None, min_score=2.0, scale="minmax")
+    with pytest.raises(culmen.InvalidArgument, match="question"):
+        next(index.search_many(questions.select(["question"])))
+    with pytest.raises(culmen.InvalidArgument, match="'ids'"):
+        next(index.search_many(questions.append_column("ids", questions.column("price"))))
+
+
+def test_without_a_cluster_there_is_an_error():
+    pytest.importorskip("distributed", reason="pip install 'culmen[dask]'")
+    build = 'import culmen; culmen.dask.ShardedIndex.build({"price": [1]}, "never", shards=1)'
+    done = subprocess.run([sys.executable, "-c", build], capture_output=True, text=True, timeout=60)
+    assert "InvalidArgument: there is no Dask client" in done.stderr
+
+
+@of_processes
+@pytest.mark.skipif(culmen.num_devices() > 0, reason="there is a GPU")
+def test_without_a_gpu_there_is_an_error(cluster, tmp_path):
+    cluster.build(table_of(50), tmp_path / "s", ATTRIBUTES, shards=2, id="id").close()
+    with pytest.raises(culmen.CudaError, match="GPU"):
+        cluster.open(tmp_path / "s", **cluster.on_gpu)
+
+
+@of_processes
+@pytest.mark.skipif(culmen.num_devices() == 0, reason="there is no GPU")
+def test_shards_on_gpus_answer_alike(cluster, tmp_path):
+    table = table_of(3000, seed=20)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id", label="name")
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=1, id="id", label="name").close()
+    with cluster.open(tmp_path / "s", writable=True, **cluster.on_gpu) as index:
+        ask_both(index, whole, np.random.default_rng(21), NUM_QUESTIONS)
+        assert "cuda" in index.search([1, 1, 1, 1], 3).stats.device
+        for each in (index, whole):
+            each.erase(np.arange(-100, 100))
+        ask_both(index, whole, np.random.default_rng(22), NUM_QUESTIONS)
+        with pytest.raises(culmen.InvalidArgument, match="overflow"):
+            index.search([1e308, 1e308, 1e308, 1e308])
+
+
 def test_an_index_that_is_there_is_kept(tmp_path):
     index = culmen.ShardedIndex.build(table_of(20), tmp_path / "s", ATTRIBUTES, shards=2, id="id")
     with pytest.raises(culmen.InvalidArgument, match="overwrite"):
@@ -475,7 +622,7 @@ def test_an_index_that_is_there_is_kept(tmp_path):
     third = culmen.ShardedIndex.open(tmp_path / "s")
     assert sorted(os.listdir(tmp_path / "s")) == ["LOCK", "SHARDS", "shard-2-0", "shard-2-1", "shard-2-2"]
     assert len(index.search([1, 1, 1, 1], 100, missing="fill")) == 20
-    index._engine._shards.close()  # as if its workers had died
+    assert index.refresh() == "replaced"
     assert len(index.search([1, 1, 1, 1], 100, missing="fill")) == 30
     assert index.num_shards == 3 and index.versions == newer.versions
     culmen.ShardedIndex.build(table_of(40), tmp_path / "s", ATTRIBUTES, shards=1, id="id", overwrite=True)

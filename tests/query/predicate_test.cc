@@ -129,6 +129,9 @@ TEST(Predicates, AreSimplerThanTheirFilters) {
   EXPECT_FALSE(ranges(price != 20));
   EXPECT_FALSE(ranges(id_col() < 1));
   EXPECT_FALSE(ranges(price < 15 && Filter::ids_in(one)));
+  const auto tests_id_sets = [&](const Filter& filter) { return compile_filter(filter, *s).tests_id_sets(); };
+  EXPECT_FALSE(tests_id_sets(price < 15 && star == 2));
+  EXPECT_TRUE(tests_id_sets(price < 15 && (star == 2 || !Filter::ids_in(one))));
 
   const auto implied = [&](const Filter& filter) { return implied_ranges(compile_filter(filter, *s)); };
   ASSERT_EQ(implied((price < 15 && star == 2) || price == 20).size(), 1U);  // the stars are only one part's

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -67,9 +68,15 @@ void write_file(const fs::path& path, const std::string& text) {
 
 TEST_F(ShardedErrors, AMissingShardIsNamed) {
   fs::remove_all(shard(1));
-  EXPECT_TRUE(contains(opening<IoError>(), "shard 1 of ")) << opening<IoError>();
-  fs::create_directory(shard(1));
-  EXPECT_TRUE(contains(opening<IoError>(), "shard 1 of ")) << opening<IoError>();
+  for (int round = 0; round < 2; ++round) {
+    const std::string text = opening<IoError>();
+    EXPECT_TRUE(contains(text, "shard 1 of ") && contains(text, "restore its directory")) << text;
+    EXPECT_EQ(text_of<NoIndex>([this] { static_cast<void>(ShardedIndex::open(directory())); }),
+              "another type: " + text);
+    EXPECT_TRUE(
+        contains(text_of<IoError>([this] { ShardedIndex::rebalance(directory(), 2); }), "shard 1 of "));
+    fs::create_directory(shard(1));
+  }
 }
 
 TEST_F(ShardedErrors, ADamagedShardIsNamed) {
@@ -108,12 +115,30 @@ TEST_F(ShardedErrors, EveryFlippedBitOfTheManifestIsSeen) {
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ 1 << bit % 8);
-    EXPECT_THROW(static_cast<void>(parse_shard_manifest(bad, "SHARDS")), FormatError) << bit;
+    const std::string text =
+        text_of<FormatError>([&] { static_cast<void>(parse_shard_manifest(bad, "SHARDS")); });
+    EXPECT_FALSE(contains(text, "another type") || text == "no error") << bit << ": " << text;
+    EXPECT_TRUE(bit / 8 <= good.find('\n') || contains(text, "checksum")) << bit << ": " << text;
   }
   for (std::size_t size = 0; size < good.size(); ++size)
     EXPECT_THROW(static_cast<void>(parse_shard_manifest(good.substr(0, size), "SHARDS")), FormatError)
         << size;
   EXPECT_EQ(to_text(parse_shard_manifest(good, "SHARDS")), good);
+}
+
+TEST_F(ShardedErrors, AnotherFormatVersionIsNamed) {
+  const fs::path manifest = directory() / "SHARDS";
+  const std::string good = read_file(manifest);
+  std::string other = good;
+  other.replace(other.find(" 1 "), 3, " 2 ");
+  write_file(manifest, other);
+  EXPECT_TRUE(contains(opening<FormatError>(), "another format")) << opening<FormatError>();
+  write_file(manifest, good);
+  write_file(shard(1) / "CURRENT", "culmen-index 99\n");
+  EXPECT_TRUE(contains(opening<FormatError>(), "shard 1 of ")) << opening<FormatError>();
+  EXPECT_TRUE(
+      contains(text_of<FormatError>([this] { ShardedIndex::rebalance(directory(), 2); }), "shard 1 of "));
+  EXPECT_TRUE(fs::exists(shard(0)));
 }
 
 TEST_F(ShardedErrors, OneWriterAtATime) {
@@ -155,12 +180,15 @@ TEST_F(ShardedErrors, ARefusedBatchChangesNoShard) {
 }
 
 TEST_F(ShardedErrors, TablesThatAreRefusedLeaveNothingBehind) {
-  TableView nothing;
-  nothing.attributes = {{"a"}};
-  const std::vector<double> none;
-  nothing.columns = {ColumnView(none)};
+  TableView bad;
+  bad.num_rows = 1;
+  bad.attributes = {{"a"}};
+  const std::vector<double> values = {std::numeric_limits<double>::infinity()};
+  bad.columns = {ColumnView(values)};
   const fs::path fresh = temporary_.path() / "fresh";
-  EXPECT_THROW(ShardedIndex::build(nothing, fresh, {.num_shards = 2}), InvalidArgument);
+  EXPECT_THROW(ShardedIndex::build(bad, fresh, {.num_shards = 2}), RowError);
+  bad.num_rows = 0;
+  EXPECT_THROW(ShardedIndex::build(bad, fresh, {.num_shards = 2}), InputError);
   EXPECT_FALSE(fs::exists(fresh));
   EXPECT_THROW(ShardedIndex::rebalance(directory(), 0), InvalidArgument);
   EXPECT_THROW(ShardedIndex::rebalance(directory(), kMaxShards + 1), InvalidArgument);

@@ -61,7 +61,7 @@ class ShardedTrial {
   std::filesystem::path directory() const { return temporary_.path() / "shards"; }
 
   void build() {
-    rows_ = source_.draw_many(random_.pick<std::size_t>({1, 2, 5, 17, 40, 300, 300, 2000}));
+    rows_ = source_.draw_many(random_.pick<std::size_t>({0, 1, 2, 5, 17, 40, 300, 300, 2000}));
     RowTable::Shape shape;
     shape.has_ids = random_.chance(0.8);
     if (!shape.has_ids)
@@ -71,6 +71,7 @@ class ShardedTrial {
     options.num_shards = random_.pick<std::uint32_t>({1, 2, 3, 4, 7, 16});
     options.build.leaf_rows = 16;
     if (precision_ == Precision::rounded_to_float32) options.build.value_type = ValueType::float32;
+    if (precision_ == Precision::float64 && rows_.empty()) options.build.value_type = ValueType::float64;
     one_ = Index::build(table.view(), options.build);
     ShardedIndex::build(table.view(), directory(), options);
     open();
@@ -133,9 +134,11 @@ class ShardedTrial {
     return "";
   }
 
+  std::int64_t some_id() { return rows_.empty() ? 3 : rows_[random_.below(rows_.size())].id; }
+
   std::string check_rows() {
     std::vector<std::int64_t> ids = {123'456'789'012'345, -1};
-    for (int i = 0; i < 20; ++i) ids.push_back(rows_[random_.below(rows_.size())].id);
+    for (int i = 0; i < 20; ++i) ids.push_back(some_id());
     const std::vector<std::optional<Row>> found = sharded_->get(ids), wanted = one_->get(ids);
     for (std::size_t i = 0; i < ids.size(); ++i)
       if (found[i].has_value() != wanted[i].has_value() || (found[i] && !is_same_row(*found[i], *wanted[i])))
@@ -149,10 +152,9 @@ class ShardedTrial {
     WriteBatch batch;
     std::vector<Row> inserted = source_.draw_many(random_.below(40)), replacing;
     for (std::uint64_t count = random_.below(20); count > 0; --count) {
-      const std::int64_t id = rows_[random_.below(rows_.size())].id;
-      replacing.push_back(source_.draw(id));
+      replacing.push_back(source_.draw(some_id()));
     }
-    if (random_.chance(0.1)) inserted.push_back(source_.draw(rows_.front().id));  // it may be there
+    if (random_.chance(0.1)) inserted.push_back(source_.draw(some_id()));  // it may be there
     RowTable::Shape shape;
     shape.shuffles_columns = random_.chance(0.3);
     shape.has_ids = !(source_.leaves_ids() && random_.chance(0.3));
@@ -160,8 +162,7 @@ class ShardedTrial {
     shape.has_ids = true;
     const RowTable changed_rows(random_, source_.schema(), replacing, shape);
     std::vector<std::int64_t> erased;
-    for (std::uint64_t count = random_.below(30); count > 0; --count)
-      erased.push_back(rows_[random_.below(rows_.size())].id);
+    for (std::uint64_t count = random_.below(30); count > 0; --count) erased.push_back(some_id());
     if (random_.chance(0.7)) batch.insert(new_rows.view());
     if (random_.chance(0.7)) batch.upsert(changed_rows.view());
     if (random_.chance(0.7)) batch.erase(erased);
@@ -274,6 +275,28 @@ TEST(ShardedIndex, AShardWhoseBoundIsBelowTheFloorIsNotAsked) {
   EXPECT_EQ(all.stats.leaves_visited, alone.stats.leaves_visited);
 }
 
+TEST(ShardedIndex, OpenShardsAreSearchedAsTheyAreNow) {
+  const std::vector<std::int64_t> ids = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const std::vector<double> values = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, ids), temporary.path() / "s", {.num_shards = 3});
+  ShardedIndex whole = ShardedIndex::open(temporary.path() / "s", {.writable = true});
+  const std::vector<Index> shards = {whole.shard(0), whole.shard(1), whole.shard(2)};
+  ShardedIndex open = ShardedIndex::of(shards);
+  const Query query{.weights = {1}, .k = 4};
+  const std::vector<Answer> before = answers_of(whole.search(query));
+  EXPECT_EQ(difference(open.search(query).hits, before), "");
+  EXPECT_EQ(open.versions(), whole.versions());
+  EXPECT_EQ(open.statistics(), whole.statistics());
+  whole.erase(std::vector<std::int64_t>{5});
+  EXPECT_EQ(difference(open.search(query).hits, before), "");
+  EXPECT_THROW(open.erase(ids), InvalidArgument);
+  EXPECT_THROW((void)ShardedIndex::of({}), InvalidArgument);
+  const std::vector<Attribute> two = {{.name = "a"}, {.name = "b"}};
+  const std::vector<Index> different = {shards[0], Index::create({.attributes = two})};
+  EXPECT_THROW((void)ShardedIndex::of(different), FormatError);
+}
+
 TEST(ShardedIndex, DistributesRowsByADocumentedHash) {
   EXPECT_EQ(shard_of(0, 16), 0u);
   std::vector<int> counts(10);
@@ -299,6 +322,65 @@ TEST(ShardedIndex, KeepsAssignedIdsAcrossHandles) {
     EXPECT_EQ(index.reserve_ids(10), expected);
     expected += 10;
   }
+}
+
+TEST(ShardedIndex, TheFirstRowsDetermineTheStandInsOfAllShards) {
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> none;
+  const TemporaryDirectory temporary;
+  const std::filesystem::path path = temporary.path() / "s";
+  const ShardedBuildOptions options{.num_shards = 4, .build = {.value_type = ValueType::float64}};
+  ShardedIndex::build(one_column(none, {}), path, options);
+  ShardedIndex index = ShardedIndex::open(path, {.writable = true});
+  ShardedIndex reader = ShardedIndex::open(path);
+  EXPECT_FALSE(index.statistics().attributes[0].stand_in.has_value());
+  EXPECT_TRUE(index.search({.weights = {1}, .k = 3}).hits.empty());
+  const std::vector<std::uint64_t> before = index.versions();
+  const std::vector<double> values = {5, missing, 3, 8, missing, 7, 4, missing};
+  const std::vector<std::int64_t> ids = {1, 2, 3, 4, 5, 6, 7, 8};
+  const TableView rows = one_column(values, ids);
+  EXPECT_EQ(index.write_once(WriteBatch().insert(rows), before).inserted, 8u);
+  EXPECT_TRUE(index.write_once(WriteBatch().insert(rows), before).repeated);
+  EXPECT_EQ(index.statistics().attributes[0].stand_in, std::optional<double>(3));
+  for (std::uint32_t s = 0; s < 4; ++s)
+    EXPECT_EQ(index.shard(s).statistics().attributes[0].stand_in, std::optional<double>(3));
+  EXPECT_EQ(reader.refresh(), Refreshed::replaced);
+  EXPECT_EQ(reader.info().num_rows, 8u);
+}
+
+TEST(ShardedIndex, StandInsOfAllRowsCountInTheScale) {
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> a = {1, missing, 3, 2, 5, 4}, b = {9, 8, 1, 2, 4, 3};
+  TableView table = one_column(a, {});
+  table.attributes = {{"a"}, {"b"}};
+  table.attributes[0].stand_in = StandIn::number;
+  table.attributes[0].number = 100;
+  table.columns.emplace_back(b);
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(table, temporary.path() / "s", {.num_shards = 3});
+  const ShardedIndex index = ShardedIndex::open(temporary.path() / "s");
+  const Index one = Index::build(table);
+  for (const Missing rule : {Missing::fill, Missing::skip}) {
+    const Query query{.weights = {1, 1}, .k = 10, .scale = Scale::minmax, .missing = rule};
+    EXPECT_EQ(difference(index.search(query).hits, answers_of(one.search(query))), "");
+  }
+}
+
+TEST(ShardedIndex, RebalancingKeepsHowShardsWereBuilt) {
+  std::vector<double> values;
+  for (int i = 0; i < 500; ++i) values.push_back(i);
+  const TemporaryDirectory temporary;
+  const std::filesystem::path path = temporary.path() / "s";
+  ShardedIndex::build(one_column(values, {}), path,
+                      {.num_shards = 2, .build = {.partitioning = Partitioning::random, .leaf_rows = 32}});
+  ShardedIndex::rebalance(path, 3);
+  const IndexInfo info = ShardedIndex::open(path).info();
+  EXPECT_EQ(info.partitioning, Partitioning::random);
+  EXPECT_EQ(info.leaf_rows, 32);
+  EXPECT_EQ(info.num_rows, 500u);
+  // A shard that another process writes to is not read half.
+  const Index writer = Index::open(path / "shard-2-0", {.writable = true});
+  EXPECT_THROW(ShardedIndex::rebalance(path, 2), IoError);
 }
 
 TEST(ShardedIndex, ReadersSeeABatchAfterRefresh) {

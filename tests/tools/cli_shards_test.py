@@ -98,6 +98,19 @@ class ShardsTest(Case):
         self.refused("build", "table.csv", "-o", "new", "--shards", "5000", code=2, says="4096")
         self.culmen("query", "many/shard-1-0", *weights)
 
+    def test_a_table_without_rows(self):
+        self.write("none.csv", "id,city,price,rating\n")
+        types = ("--types", "city=text", "--attributes", "price:low,rating", "--id", "id")
+        self.culmen("build", "none.csv", "-o", "one", "--force", *types)
+        self.culmen("build", "none.csv", "-o", "many", "--shards", "3", "--force", *types)
+        self.culmen("query", "many", "-w", "price=1")
+        self.write("new.csv", "id,city,price,rating\n1,Brno,7.1,\n2,Brno,5,3\n3,,6,9\n")
+        for directory in ("one", "many"):
+            self.culmen("insert", directory, "new.csv")
+        out = self.both("query", "-w", "rating=1", "--missing", "fill", "--format", "csv")
+        self.assertEqual(len(out.splitlines()), 4)
+        self.both("get", "--ids=1,2,3")
+
     def test_build_replaces_a_sharded_index(self):
         self.culmen("build", "table.csv", "-o", "many", "--shards", "2", "--force", "--id", "id")
         self.assertEqual(

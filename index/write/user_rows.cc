@@ -1,0 +1,156 @@
+#include "index/write/user_rows.h"
+
+#include <limits>
+
+#include "index/field_key.h"
+
+namespace culmen {
+
+// ---- UserField
+
+void UserField::add(const LeafFields& fields, std::size_t f, std::size_t row, const Dictionary* dictionary) {
+  if (fields.misses_field(f, row)) {
+    add_missing();
+  } else if (is_stored_text(field_)) {
+    add_text(fields.text(f, row));
+  } else if (dictionary != nullptr) {
+    add_text((*dictionary)[static_cast<std::uint32_t>(fields.key(f, row))]);
+  } else {
+    add_key(fields.key(f, row));
+  }
+}
+
+void UserField::add(const FieldChange& change, std::size_t row) {
+  if (change.is_missing(row)) {
+    add_missing();
+  } else if (field_.is_text()) {
+    add_text(change.text_at(change.keys.empty() ? row : static_cast<std::size_t>(change.keys[row])));
+  } else {
+    add_key(change.keys[row]);
+  }
+}
+
+FieldView UserField::view() const {
+  const Validity validity = {validity_.empty() ? nullptr : validity_.data()};
+  if (field_.is_text()) return TextView{{text_, offsets_}, validity};
+  ColumnView column =
+      field_.format.type == ColumnType::floating ? ColumnView(doubles_) : ColumnView(integers_);
+  column.validity = validity;
+  return column;
+}
+
+void UserField::add_key(std::int64_t key) {
+  if (field_.format.type == ColumnType::floating) {
+    doubles_.push_back(double_of_key(key));
+  } else {
+    integers_.push_back(key);
+  }
+  end_row(true);
+}
+
+void UserField::add_text(std::string_view text) {
+  text_.insert(text_.end(), text.begin(), text.end());
+  offsets_.push_back(text_.size());
+  end_row(true);
+}
+
+void UserField::add_missing() {
+  if (field_.is_text()) {
+    offsets_.push_back(text_.size());
+  } else if (field_.format.type == ColumnType::floating) {
+    doubles_.push_back(0);
+  } else {
+    integers_.push_back(0);
+  }
+  end_row(false);
+}
+
+// Has no bitmap before the first missing value.
+void UserField::end_row(bool is_present) {
+  if (!is_present || !validity_.empty()) validity_.resize(num_rows_ / 8 + 1, 0xff);
+  if (!is_present) validity_.back() &= static_cast<std::uint8_t>(~(1U << num_rows_ % 8));
+  ++num_rows_;
+}
+
+// ---- UserRows
+
+template <typename T>
+UserRows<T>::UserRows(IndexMetadata columns) : like_(std::move(columns)), columns_(like_.attributes.size()) {
+  labels_.offsets.push_back(0);
+  for (const Field& field : like_.fields) fields_.emplace_back(field);
+}
+
+template <typename T>
+void UserRows<T>::add_label(std::string_view label) {
+  labels_.bytes.insert(labels_.bytes.end(), label.begin(), label.end());
+  labels_.offsets.push_back(labels_.bytes.size());
+}
+
+template <typename T>
+void UserRows<T>::add_column(const T* values, std::span<const std::uint32_t> positions,
+                             std::size_t attribute) {
+  const Preference preference = like_.attributes[attribute].preference;
+  for (const std::uint32_t r : positions)
+    columns_[attribute].push_back(static_cast<T>(oriented(values[r], preference)));
+}
+
+template <typename T>
+void UserRows<T>::add_rows(const Snapshot& s, std::uint32_t leaf, std::span<const std::uint32_t> positions) {
+  const std::size_t first = ids_.size();
+  const std::int64_t* leaf_ids = s.leaf_ids(leaf);
+  for (const std::uint32_t r : positions) ids_.push_back(leaf_ids[r]);
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    add_column(s.leaf_values<T>(leaf) + i * static_cast<std::size_t>(s.leaf_rows), positions, i);
+  const LeafFields leaf_fields = s.leaf_fields(leaf);
+  for (const AttributeGaps& gaps : leaf_fields.gaps())
+    for (std::size_t n = 0; n < positions.size(); ++n)
+      if (leaf_fields.misses_attribute(gaps.attribute, positions[n]))
+        columns_[gaps.attribute][first + n] = std::numeric_limits<T>::quiet_NaN();
+  if (s.has_labels)
+    for (const std::uint32_t r : positions) add_label(s.arena->label(leaf, r));
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    const Dictionary* dictionary = has_dictionary(s.fields[f]) ? s.dictionaries[f].get() : nullptr;
+    for (const std::uint32_t r : positions) fields_[f].add(leaf_fields, f, r, dictionary);
+  }
+}
+
+template <typename T>
+void UserRows<T>::add_rows(const Change& change) {
+  ids_.insert(ids_.end(), change.ids.begin(), change.ids.end());
+  for (std::size_t r = 0; r < change.num_rows(); ++r) {
+    if (like_.has_labels) add_label(change.label(r));
+    for (std::size_t f = 0; f < fields_.size(); ++f) fields_[f].add(change.fields[f], r);
+  }
+  for (std::size_t i = 0; i < columns_.size() && change.num_rows() > 0; ++i) {
+    const T* values = reinterpret_cast<const T*>(change.value(0, i, sizeof(T)));
+    for (std::size_t r = 0; r < change.num_rows(); ++r)
+      columns_[i].push_back(static_cast<T>(oriented(values[r], like_.attributes[i].preference)));
+  }
+}
+
+template <typename T>
+TableView UserRows<T>::view() const {
+  TableView table{ids_.size(), like_.attributes, {}, ids_, like_.has_labels ? labels_.view() : LabelsView{}};
+  for (const std::vector<T>& column : columns_) table.columns.emplace_back(column);
+  table.fields = like_.fields;
+  for (const UserField& field : fields_) table.field_views.push_back(field.view());
+  table.id_name = like_.id_name;
+  table.label_name = like_.label_name;
+  return table;
+}
+
+template class UserRows<float>;
+template class UserRows<double>;
+
+BuildOptions build_options_of(const IndexMetadata& s) {
+  BuildOptions options;
+  options.partitioning = s.partitioner->kind();
+  options.cluster = s.cluster_name();
+  options.leaf_rows = s.leaf_rows;
+  options.value_type = s.value_type;
+  for (std::size_t i = 0; i < s.stand_ins.size(); ++i)
+    options.stand_ins.push_back(oriented(s.stand_ins[i], s.attributes[i].preference));
+  return options;
+}
+
+}  // namespace culmen

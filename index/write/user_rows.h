@@ -1,0 +1,78 @@
+// UserRows: rows of snapshots and changes, gathered into a table as users give it, for building an index again.
+//
+// Only what has been added is in memory: a caller who adds a part of the rows at a time needs memory for that part.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "culmen/build.h"
+#include "culmen/table.h"
+#include "index/dictionary.h"
+#include "index/snapshot.h"
+#include "index/write/change.h"
+
+namespace culmen {
+
+// The column of a field, row by row.
+class UserField {
+ public:
+  explicit UserField(Field field) : field_(std::move(field)) {}
+
+  // dictionary: null if the field has none.
+  void add(const LeafFields& fields, std::size_t f, std::size_t row, const Dictionary* dictionary);
+  void add(const FieldChange& change, std::size_t row);
+
+  FieldView view() const;
+
+ private:
+  void add_key(std::int64_t key);
+  void add_text(std::string_view text);
+  void add_missing();
+  void end_row(bool is_present);
+
+  Field field_;
+  std::size_t num_rows_ = 0;
+  std::vector<double> doubles_;
+  std::vector<std::int64_t> integers_;
+  std::vector<char> text_;
+  std::vector<std::uint64_t> offsets_ = {0};
+  std::vector<std::uint8_t> validity_;
+};
+
+// T: the stored type of values, float or double.
+template <typename T>
+class UserRows {
+ public:
+  // All snapshots and changes have these columns.
+  explicit UserRows(IndexMetadata columns);
+
+  // Rows of a leaf, by their positions in it.
+  void add_rows(const Snapshot& snapshot, std::uint32_t leaf, std::span<const std::uint32_t> positions);
+  void add_rows(const Change& change);
+
+  // Missing values are NaN.
+  TableView view() const;
+
+ private:
+  void add_label(std::string_view label);
+  void add_column(const T* values, std::span<const std::uint32_t> positions, std::size_t attribute);
+
+  IndexMetadata like_;
+  std::vector<std::vector<T>> columns_;
+  std::vector<std::int64_t> ids_;
+  Labels labels_;
+  std::vector<UserField> fields_;
+};
+
+extern template class UserRows<float>;
+extern template class UserRows<double>;
+
+// How the index was built, as the user chose it; stand-ins stay as they are. The number of partitions is chosen again.
+BuildOptions build_options_of(const IndexMetadata& index);
+
+}  // namespace culmen

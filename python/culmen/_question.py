@@ -1,0 +1,168 @@
+"""One call of a sharded index's search: which shards it asks, in how many rounds, and what they answer together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._errors import InvalidArgument
+from ._merging import Asked, Many, Merged, MergedAnswer, Origin, ShardedBatchResult, ShardedResult
+from ._queries import as_matrix, by_name, is_matrix, search_matrix
+from ._rounds import Rounds
+from ._shards import Stale
+from ._view import View
+
+#: Parts of many queries that are under way at the same time, and how many queries they have.
+_PARTS = 3
+_FEWEST_QUERIES = 2048
+_MOST_QUERIES = 16384
+
+#: Looks up rows in shards of a view: the ids by shard.
+RowsOf = Callable[[View, Mapping[int, np.ndarray]], Mapping[int, Any]]
+
+
+class Question:
+    """One query or many, which may be asked of several views until all shards have the versions of one."""
+
+    def __init__(
+        self,
+        weights: Any,
+        k: int | None,
+        rest: tuple[Any, ...],
+        rounds: Rounds,
+        rows_of: RowsOf,
+        allow_partial: bool,
+        timeout: float | None,
+    ) -> None:
+        self._is_one = not is_matrix(weights)
+        self._weights = by_name(weights) if self._is_one else weights
+        self._k = k
+        self._rest = rest
+        self._where, self._min_score, self._scale, self._missing, self._searcher, self._threads = rest
+        self._rounds = rounds
+        self._rows_of = rows_of
+        self._allow_partial = allow_partial
+        self._timeout = timeout
+
+    def answered(self, view: View) -> ShardedResult | ShardedBatchResult:
+        if self._timeout is None and view.open_shards is not None:
+            return self._answered_here(view, view.open_shards)
+        start = time.perf_counter()
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        matrix = self._matrix(view)
+        lost: set[int] = set()
+        asked = self._asked_in_parts(view, matrix, lost, deadline)
+        merged = Merged(asked, len(matrix), self._k)
+        origin = Origin(view.schema, view.numbers, tuple(sorted(lost)))
+        if self._is_one:
+            return ShardedResult(MergedAnswer(merged, origin, time.perf_counter() - start), origin)
+        width = int(merged.counts.max(initial=0)) if self._k is None else min(self._k, view.num_rows)
+        return ShardedBatchResult(Many(merged, origin, width, lambda ids: self._rows_of(view, ids)), origin)
+
+    def _answered_here(self, view: View, shards: _core.OpenShards) -> ShardedResult | ShardedBatchResult:
+        origin = Origin(view.schema, view.numbers, ())
+        if self._is_one:
+            return ShardedResult(shards.search(self._weights, self._k, *self._rest), origin)
+        matrix = as_matrix(self._weights, view.schema.names)
+        return ShardedBatchResult(search_matrix(shards, matrix, self._k, self._rest), origin)
+
+    def _matrix(self, view: View) -> np.ndarray:
+        """Refuses what any shard would refuse, with the number of the query."""
+        num_attributes = len(view.schema.names)
+        if self._is_one:
+            matrix = _core.weights_of(view.names, self._weights)[None, :]
+            if matrix.shape[1] != num_attributes:
+                raise InvalidArgument(f"{matrix.shape[1]} weights for {num_attributes} attributes")
+            return matrix
+        matrix = as_matrix(self._weights, view.schema.names)
+        if matrix.shape[1] != num_attributes:
+            raise InvalidArgument(
+                f"the matrix of weights has {matrix.shape[1]} columns for {num_attributes} attributes"
+            )
+        is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
+        if is_refused.any():
+            raise InvalidArgument(f"query {is_refused.argmax()}: weights are finite, and not all of them are 0")
+        return matrix
+
+    def _asked_in_parts(self, view: View, matrix: np.ndarray, lost: set[int], deadline: float | None) -> list[Asked]:
+        """Parts of many queries, so that shards are at work on one of them while another is on its way."""
+        num_parts = max(1, min(_PARTS, len(matrix) // _FEWEST_QUERIES), -(-len(matrix) // _MOST_QUERIES))
+        if num_parts == 1:
+            return self._asked(view, matrix, lost, deadline, calls_overlap=False)
+        firsts = [len(matrix) * part // num_parts for part in range(num_parts + 1)]
+
+        def ask(part: int) -> list[Asked]:
+            of_part = self._asked(view, matrix[firsts[part] : firsts[part + 1]], lost, deadline, calls_overlap=True)
+            return [replace(asked, queries=asked.queries + firsts[part]) for asked in of_part]
+
+        with ThreadPoolExecutor(_PARTS, thread_name_prefix="culmen") as pool:
+            return [asked for of_part in pool.map(ask, range(num_parts)) for asked in of_part]
+
+    def _asked(
+        self, view: View, matrix: np.ndarray, lost: set[int], deadline: float | None, calls_overlap: bool
+    ) -> list[Asked]:
+        """In one round or in two."""
+        bounds = view.bounds(matrix, self._scale, self._missing)
+        floors = np.full(len(matrix), -np.inf if self._min_score is None else self._min_score)
+        best = _most_promising(bounds)
+        may_answer = bounds >= floors
+        may_answer[best, np.arange(len(best))] = True  # somebody has to refuse what is wrong with the query
+        if not self._rounds.are_two(len(matrix), view.engine, calls_overlap):
+            return self._round(view, matrix, may_answer, floors, lost, deadline, is_second=False)
+        is_first = np.arange(len(bounds))[:, None] == best
+        asked = self._round(view, matrix, is_first, floors, lost, deadline, is_second=False)
+        floors = Merged(asked, len(matrix), self._k).floors(self._k, self._min_score)
+        others = may_answer & ~is_first & (bounds >= floors)
+        return asked + self._round(view, matrix, others, floors, lost, deadline, is_second=True)
+
+    def _round(
+        self,
+        view: View,
+        matrix: np.ndarray,
+        is_asked: np.ndarray,
+        floors: np.ndarray,
+        lost: set[int],
+        deadline: float | None,
+        is_second: bool,
+    ) -> list[Asked]:
+        """One message to each shard that is asked at all."""
+        kinds = view.schema.field_kinds if self._is_one else None
+        queries = {s: np.flatnonzero(is_asked[s]) for s in range(len(is_asked)) if is_asked[s].any()}
+        messages = _core.queries_messages(
+            view.names, matrix, self._k, self._where, floors, self._scale, self._missing, list(queries.values())
+        )
+        threads = self._threads or view.engine.threads
+        requests = {
+            s: ("search", view.versions[s], message, view.statistics, self._searcher, threads, kinds)
+            for s, message in zip(queries, messages)
+        }
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        asked = []
+        for shard, answer in sorted(view.engine.ask(requests, left).items()):
+            if isinstance(answer, Exception):
+                self._check(answer)
+                lost.add(shard)
+            else:
+                asked.append(Asked(shard, queries[shard], answer))
+        self._rounds.learn([(len(a.queries), a.part.elapsed) for a in asked], is_second)
+        return asked
+
+    def _check(self, error: Exception) -> None:
+        """Raises unless the answer may do without the shard."""
+        if isinstance(error, (Stale, InvalidArgument)) or not self._allow_partial:
+            raise error
+
+
+def _most_promising(bounds: np.ndarray) -> np.ndarray:
+    """For each query a shard with about the highest bound; not the same one for all queries if several have it."""
+    highest = bounds.max(axis=0)
+    with np.errstate(invalid="ignore"):  # bounds may be infinite
+        is_near = (bounds >= highest - 0.02 * np.abs(highest)) | (bounds == highest)
+    turn = np.arange(bounds.shape[1]) % is_near.sum(axis=0)
+    return (np.cumsum(is_near, axis=0) > turn).argmax(axis=0)

@@ -1,0 +1,69 @@
+"""Tables of questions: a row of weights each. The answers are two more columns, of lists: `ids` and `scores`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+from ._errors import InvalidArgument
+from ._files import as_arrow
+from ._queries import as_matrix
+
+if TYPE_CHECKING:
+    import pyarrow
+
+ANSWERS = ("ids", "scores")
+#: Questions that are one message a shard.
+AT_ONCE = 4096
+
+
+def weights_of(table: Any, names: Sequence[str]) -> np.ndarray:
+    """[questions, attributes], of the columns that are called as attributes. A question without a weight is refused."""
+    taken = [name for name in as_arrow(table).column_names if name in names]
+    if not taken:
+        raise InvalidArgument(f"no column of the questions is called as an attribute; there are {', '.join(names)}")
+    return as_matrix(as_arrow(table).select(taken), tuple(names))
+
+
+def lists_of(counts: np.ndarray, ids: np.ndarray, scores: np.ndarray) -> dict[str, pyarrow.Array]:
+    """The columns of answers: `counts` hits of each question, one question after the other."""
+    import pyarrow
+
+    ends = pyarrow.array(np.concatenate([[0], np.cumsum(counts)]), pyarrow.int64())
+    return {
+        name: pyarrow.LargeListArray.from_arrays(ends, pyarrow.array(hits))
+        for name, hits in zip(ANSWERS, (ids, scores))
+    }
+
+
+def with_answers(table: Any, answers: dict[str, pyarrow.Array]) -> pyarrow.Table:
+    table = as_arrow(table)
+    check_names(table.column_names)
+    for name, column in answers.items():
+        table = table.append_column(name, column)
+    return table
+
+
+def check_names(columns: Iterable[str]) -> None:
+    for name in columns:
+        if name in ANSWERS:
+            raise InvalidArgument(f"the questions have a column {name!r}, which is that of the answers: rename it")
+
+
+def tables_of(questions: Any) -> Iterator[Any]:
+    """Tables of at most AT_ONCE rows, as they come, so that no more than one of them has to fit into memory."""
+    is_one = not isinstance(questions, (list, tuple, Iterator)) and not hasattr(questions, "read_next_batch")
+    for table in [questions] if is_one else questions:
+        table = as_arrow(table)
+        yield from (table.slice(first, AT_ONCE) for first in range(0, len(table), AT_ONCE))
+
+
+def merged_lists(parts: Sequence[Any], num_questions: int, k: int | None) -> dict[str, pyarrow.Array]:
+    """Of what shards answer to all questions, as Part says."""
+    every = np.arange(num_questions)
+    places, counts = _core.merge_parts([(every, p.counts, p.ids, p.scores) for p in parts], num_questions, k)
+    ids, scores = np.concatenate([p.ids for p in parts]), np.concatenate([p.scores for p in parts])
+    return lists_of(counts, ids[places], scores[places])
