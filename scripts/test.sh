@@ -6,6 +6,7 @@
 # NAME                   release, dev, asan, tsan or cpu-only; default: release on a machine with a GPU, else cpu-only
 # CULMEN_TEST_CASES=N    random cases per randomised test
 # CULMEN_TEST_TARGETS=.. builds only these targets; what CTest is to run is then to be named with -R
+# CULMEN_WERROR=1        warnings are errors in presets that only show them
 # CULMEN_SKIP_SETUP=1    do not call scripts/setup.sh
 # CULMEN_SKIP_PYTHON=1   leave the Python package out; without it, and but for the sanitizers, what it is tested with is
 #                        installed from PyPI in build/python-venv
@@ -37,7 +38,9 @@ if [[ "${CULMEN_SKIP_PYTHON:-0}" != 1 && "$preset" != @(asan|tsan) ]]; then
   "$venv/bin/pip" install -q --disable-pip-version-check -r python/requirements-test.txt
   python_options=(-DCULMEN_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$venv/bin/python")
 fi
-cmake --preset "$preset" "${python_options[@]}"
+options=("${python_options[@]}")
+[[ "${CULMEN_WERROR:-0}" != 1 ]] || options+=(-DCULMEN_WERROR=ON)
+cmake --preset "$preset" "${options[@]}"
 targets=()
 [[ -z "${CULMEN_TEST_TARGETS:-}" ]] || read -ra targets <<<"--target $CULMEN_TEST_TARGETS"
 cmake --build --preset "$preset" "${targets[@]}"
@@ -54,6 +57,7 @@ status=0
 [[ -f "$results" ]] || exit "$status"
 if [[ ${#python_options[@]} -gt 1 ]]; then
   PYTHONPATH="build/$preset/python" PATH="$venv/bin:$PATH" "$venv/bin/python" -m pytest -q -p no:cacheprovider \
+    --numprocesses "$(nproc)" --dist loadfile \
     --junit-xml="$python_results" python/tests || status=$?
 fi
 failed=$(($(count failures) + $(count errors)))

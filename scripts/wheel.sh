@@ -2,16 +2,19 @@
 # Makes the Python package's source distribution and wheel, and tries the wheel as people meet it: in a fresh virtual
 # environment, away from the sources, with nothing of what it was built with. The last line reads "N passed, M failed".
 #
-#   scripts/wheel.sh [--out FOLDER] [--python PYTHON]
+#   scripts/wheel.sh [--out FOLDER] [--python PYTHON] [--few-tests]
 #
 # --out FOLDER          where both are left; default: build/dist
 # --python PYTHON       3.10 or 3.11 for a wheel of that version, 3.12 or later for one of all from 3.12 on; default: python3
+# --few-tests           only the tests of what packaging can break: for a tree whose scripts/test.sh runs them all
+# CULMEN_WERROR=1       warnings are errors, as for scripts/test.sh
 # CULMEN_WHEEL_CUDA=ON  with the engines for GPUs, for every card from Turing on; takes a CUDA toolkit from 12.8 on
 # CULMEN_SKIP_SETUP=1   do not call scripts/setup.sh
 set -euo pipefail
 
 out=
 python=
+few_tests=0
 while [[ $# -gt 0 ]]; do
   case $1 in
     --out) out=$(realpath -m "${2:?--out needs a folder}") ;;
@@ -19,8 +22,13 @@ while [[ $# -gt 0 ]]; do
       echo "wheel: there is no $2" >&2
       exit 1
     } ;;
+    --few-tests)
+      few_tests=1
+      shift
+      continue
+      ;;
     *)
-      echo "wheel: unknown argument $1; usage: scripts/wheel.sh [--out FOLDER] [--python PYTHON]" >&2
+      echo "wheel: unknown argument $1; usage: scripts/wheel.sh [--out FOLDER] [--python PYTHON] [--few-tests]" >&2
       exit 1
       ;;
   esac
@@ -64,8 +72,10 @@ for preset in json.load(open("CMakePresets.json"))["configurePresets"]:
         print(preset["cacheVariables"]["CMAKE_CUDA_ARCHITECTURES"])')
   cuda=(-Ccmake.define.CULMEN_CUDA=ON "-Ccmake.define.CMAKE_CUDA_ARCHITECTURES=$cards")
 fi
+options=("${cuda[@]}")
+[[ "${CULMEN_WERROR:-0}" != 1 ]] || options+=(-Ccmake.define.CULMEN_WERROR=ON)
 # Of the tree, where ccache knows the files by their paths.
-"$python" -m build -q --no-isolation --sdist --wheel "${cuda[@]}" -o "$work/dist" python
+"$python" -m build -q --no-isolation --sdist --wheel "${options[@]}" -o "$work/dist" python
 
 heading "The source distribution"
 tar -C "$work" -xzf "$work"/dist/culmen-*.tar.gz
@@ -94,6 +104,9 @@ cd "$work"
 site=$("$try/bin/python" -c 'import culmen, pathlib; print(pathlib.Path(culmen.__file__).parents[1])')
 [[ "$site" == "$try"/* ]] || fail "culmen is imported from $site, not from the wheel"
 
+missing=$(cd "$root/python/culmen" && git ls-files | while read -r file; do [[ -e "$site/culmen/$file" ]] || echo "$file"; done)
+[[ -z "$missing" ]] || fail "the wheel lacks files of python/culmen: $missing"
+
 # Nothing but what comes with every Linux and its C++ may lie outside of the wheel, whatever this machine has; and zlib,
 # which auditwheel leaves outside because Python itself needs it.
 outside='^(linux-vdso|ld-linux-[a-z0-9-]*|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|libz)\.so(\.|$)'
@@ -115,7 +128,14 @@ import culmen
 assert culmen.rank({"price": [80, 120, 60], "rating": [7.9, 9.1, 6.0]}, {"price": -0.05, "rating": 1}, k=1).ids.tolist() == [0]'
 
 heading "The example of docs/python.md, and the tests"
-"$try/bin/pip" install -q -r "$root/python/requirements-test.txt"
+if [[ $few_tests -eq 1 ]]; then
+  # Not Dask and Ray, which take longer to install than all else here to run.
+  "$try/bin/pip" install -q "$out/$wheel[test]" mypy
+  tests=(tests/test_docs.py tests/test_files.py tests/test_program.py tests/test_search.py)
+else
+  "$try/bin/pip" install -q -r "$root/python/requirements-test.txt"
+  tests=(tests)
+fi
 sed -n '/^## Ten lines/,/^```$/{/^```python$/,/^```$/{/^```/!p}}' "$root/docs/python.md" >ten_lines.py
 [[ -s ten_lines.py ]] || fail "docs/python.md has no ten lines"
 python ten_lines.py
@@ -124,7 +144,7 @@ culmen query hotels.index -w price=-0.4,rating=12,distance=-3 -k 5 --where 'pric
 cp -r "$root/python/tests" "$root/python/pyproject.toml" .
 status=0
 # What happens when workers are killed does not depend on how the package was installed, and takes its time.
-python -m pytest -q -p no:cacheprovider --junit-xml=tests.xml -k "not are_killed" tests || status=$?
+python -m pytest -q -p no:cacheprovider --junit-xml=tests.xml -k "not are_killed" "${tests[@]}" || status=$?
 python - tests.xml <<'EOF'
 import sys
 import xml.etree.ElementTree

@@ -235,7 +235,7 @@ TEST_P(EnginesBesideTheTree, ReturnTheOraclesRowsAndScoreBits) {
   for (std::uint64_t t = 0; t < num_trials; ++t) {
     const std::uint64_t seed = only_seed() != 0 ? only_seed() : (value_class + 1) * 1'000'000 + t;
     ASSERT_EQ(Trial(seed, GetParam()).run(), "")
-        << rerun_command(seed, "write_test", "*/" + std::string(value_class_name(GetParam())));
+        << rerun_command(seed, "beside_test", "*/" + std::string(value_class_name(GetParam())));
     if (only_seed() != 0) return;
   }
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "culmen/index.h"
+#include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
 
