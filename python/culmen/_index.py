@@ -334,11 +334,11 @@ class Index(Searchable):
             OutOfDeviceMemory: if there is no room. It is a MemoryError.
             CudaError: if there is no such GPU, or this culmen was built without CUDA.
         """
-        several = isinstance(device, (list, tuple))
-        numbers = [device_number(name) for name in (device if several else [device])]
+        names = list(device) if isinstance(device, (list, tuple)) else [device]
+        numbers = [device_number(name) for name in names]
         if any(number < 0 for number in numbers):
             raise InvalidArgument('an index is on the CPU; to() copies it to a GPU, "cuda:0"')
-        if several:
+        if isinstance(device, (list, tuple)):
             return DeviceGroup._of(self._handle.to_devices(numbers, memory), self._schema)
         return DeviceIndex._of(self._handle.to_device(numbers[0], memory), self._schema)
 
