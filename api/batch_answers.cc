@@ -5,10 +5,11 @@
 #include <string>
 
 #include "culmen/error.h"
+#include "index/snapshot.h"
 
 namespace culmen {
 
-std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attributes) {
+std::size_t num_queries_of(const QueryBatch& batch, std::size_t num_attributes) {
   const std::size_t d = num_attributes;
   if (batch.k == 0) throw InvalidArgument("k is 0; ask for at least one row");
   if (batch.weights.size() % d != 0)
@@ -16,7 +17,12 @@ std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attribute
                           std::to_string(d) + ", one for each attribute");
   if (!batch.weights.empty() && batch.weights.data() == nullptr)
     throw InvalidArgument("the weights are a null pointer");
-  std::vector<Query> queries(batch.weights.size() / d, {.weights = {},
+  return batch.weights.size() / d;
+}
+
+std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attributes) {
+  const std::size_t d = num_attributes;
+  std::vector<Query> queries(num_queries_of(batch, d), {.weights = {},
                                                         .k = batch.k,
                                                         .where = batch.where,
                                                         .min_score = batch.min_score,
@@ -39,6 +45,11 @@ BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, std:
   answers.counts.assign(num_queries, 0);
   answers.version = version;
   return answers;
+}
+
+BatchAnswers make_answers(const QueryBatch& batch, const Snapshot& snapshot) {
+  return make_answers(batch, num_queries_of(batch, snapshot.attributes.size()), snapshot.num_rows,
+                      snapshot.version);
 }
 
 void set_answer(std::span<const Hit> hits, std::size_t query, BatchAnswers& answers) {

@@ -11,11 +11,14 @@
 namespace culmen {
 
 // Throws InvalidArgument for k = 0 and weights that are not a whole number of rows.
+std::size_t num_queries_of(const QueryBatch& batch, std::size_t num_attributes);
 std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attributes);
 
 // Allocates the arrays and fills them with empty answers. num_rows and version: of the index.
 BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, std::uint64_t num_rows,
                           std::uint64_t version);
+// The same for all queries of a batch over this version. Throws as queries_of().
+BatchAnswers make_answers(const QueryBatch& batch, const Snapshot& snapshot);
 void set_answer(std::span<const Hit> hits, std::size_t query, BatchAnswers& answers);
 
 }  // namespace culmen

@@ -256,6 +256,15 @@ DeviceIndex Index::to_device(const DeviceOptions& options) const {
   return held_by(core_, kIndexHandle).to_device(options);
 }
 
+DeviceGroup Index::to_devices(const std::vector<int>& devices) const {
+  return to_devices(devices, DeviceGroupOptions{});
+}
+
+DeviceGroup Index::to_devices(const std::vector<int>& devices, const DeviceGroupOptions& options) const {
+  if (devices.empty()) throw InvalidArgument("a group of GPUs has at least one");
+  return held_by(core_, kIndexHandle).to_devices(devices, options);
+}
+
 std::vector<std::string> Index::verify(bool deep) const {
   const FloatingPointScope floating_point;
   return verify_snapshot(*held_by(core_, kIndexHandle).snapshot(), deep);

@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "api/device_group.h"
 #include "api/device_index.h"
 #include "base/lock_isolated.h"
 #include "base/with_threads.h"
 #include "cpu/threshold_algorithm.h"
 #include "culmen/device.h"
+#include "culmen/device_group.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "gpu/build/device_load.h"
@@ -70,6 +72,16 @@ class Index::Core {
 
   DeviceIndex to_device(const DeviceOptions& options) {
     return make_device_index(published_, options, take_from_device(options));
+  }
+
+  DeviceGroup to_devices(std::span<const int> devices, const DeviceGroupOptions& options) {
+    std::vector<DeviceOptions> each;
+    std::vector<std::shared_ptr<const gpu::LoadedTree>> loaded;
+    for (const int device : devices) {
+      each.push_back({.device = device, .memory = options.memory});
+      loaded.push_back(take_from_device(each.back()));
+    }
+    return make_device_group(published_, each, loaded);
   }
 
  private:

@@ -22,13 +22,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Returns the costs of GPU 0, measured once; nullopt if there is no GPU.
+// Returns the costs of the GPU that had the most free memory when they were first asked for; nullopt if there is no GPU.
 std::optional<DeviceCosts> device_costs() {
   if (num_devices() == 0) return std::nullopt;
   static const DeviceCosts costs = [] {
     DeviceCosts measured;
     try {
-      measured.speed = gpu::measure_device_speed(0);
+      measured.device = gpu::roomiest_device();
+      measured.speed = gpu::measure_device_speed(measured.device);
     } catch (const Error&) {  // for instance its memory is full: keep the built-in costs
     }
     return measured;

@@ -1,5 +1,6 @@
 // The GPU parts of the API in a build without CUDA: there are 0 devices, and making a DeviceIndex, building on a GPU
 // and measuring one throw CudaError.
+#include "api/device_group.h"
 #include "api/device_index.h"
 
 #include <string>
@@ -13,6 +14,7 @@ namespace culmen {
 class gpu::Context {};
 
 class DeviceIndex::Impl {};
+class DeviceGroup::Impl {};
 
 int num_devices() noexcept {
   return 0;
@@ -32,6 +34,12 @@ DeviceIndex make_device_index(std::shared_ptr<const Published> /*index*/, const 
   throw_no_device(options.device);
 }
 
+DeviceGroup make_device_group(std::shared_ptr<const Published> /*index*/,
+                              std::span<const DeviceOptions> devices,
+                              std::span<const std::shared_ptr<const gpu::LoadedTree>> /*loaded*/) {
+  throw_no_device(devices.front().device);
+}
+
 DeviceLoad load_on_device(const TableView& /*table*/, const BuildOptions& options,
                           const LoadLimits& /*limits*/) {
   throw_no_device(options.device);
@@ -41,7 +49,11 @@ gpu::DeviceSpeed gpu::measure_device_speed(int device) {
   throw_no_device(device);
 }
 
-// Never called, but needed by the linker: without CUDA there is no DeviceIndex, and so no DeviceContext.
+int gpu::roomiest_device() {
+  throw_no_device(0);
+}
+
+// Never called, but needed by the linker: without CUDA there is no DeviceIndex, DeviceContext or DeviceGroup.
 SearchResult DeviceIndex::search(const Query& /*query*/, const SearchOptions& /*options*/) const {
   return {};
 }
@@ -68,6 +80,25 @@ DeviceMemory DeviceIndex::memory() const {
 }
 std::size_t DeviceIndex::device_bytes() const {
   return 0;
+}
+SearchResult DeviceGroup::search(const Query& /*query*/, const SearchOptions& /*options*/) const {
+  return {};
+}
+std::vector<SearchResult> DeviceGroup::search(std::span<const Query> /*queries*/,
+                                              const SearchOptions& /*options*/) const {
+  return {};
+}
+BatchAnswers DeviceGroup::search_batch(const QueryBatch& /*batch*/, const SearchOptions& /*options*/) const {
+  return {};
+}
+std::vector<RefreshStats> DeviceGroup::refresh() const {
+  return {};
+}
+std::vector<DeviceMember> DeviceGroup::members() const {
+  return {};
+}
+std::vector<int> DeviceGroup::devices() const {
+  return {};
 }
 DeviceContext::DeviceContext(std::unique_ptr<gpu::Context> context) : context_(std::move(context)) {}
 DeviceContext::DeviceContext(DeviceContext&& other) noexcept = default;

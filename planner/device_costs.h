@@ -13,6 +13,7 @@ namespace culmen {
 
 // Nanoseconds, of an H100 (docs/results/gpu.md).
 struct DeviceCosts {
+  int device = 0;          // the GPU in question
   gpu::DeviceSpeed speed;  // measured if there is a GPU
   double steps = 14'000;   // the dependent steps of a search by bounds
   double hit = 20;         // each row of its answer, up to 256

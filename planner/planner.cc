@@ -69,8 +69,8 @@ DeviceTable device_table(const Snapshot& snapshot, const ResolvedQuery& query) {
 
 void predict_device(const DeviceTable& table, const DeviceCosts& costs, Plan& plan) {
   plan.copy_us = device_copy_us(table, costs);
-  plan.predictions.push_back({Engine::bounded, device_bounded_us(plan.bounded, table, costs), 0});
-  plan.predictions.push_back({Engine::scan, device_scan_us(table, costs), 0});
+  plan.predictions.push_back({Engine::bounded, device_bounded_us(plan.bounded, table, costs), costs.device});
+  plan.predictions.push_back({Engine::scan, device_scan_us(table, costs), costs.device});
 }
 
 }  // namespace
@@ -130,8 +130,8 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
   // A GPU gets the ids of each query's sets as intervals; packing these takes longer than the search.
   if (std::ranges::any_of(queries, [](const ResolvedQuery& query) { return query.filter.tests_id_sets(); }))
     return {.reason = "sending sets of ids to a GPU takes longer than a search", .cpu_us = times.cpu_us};
-  return {times.on_device() ? 0 : kNoDevice, placement_reason(times, options.has_copy), times.cpu_us,
-          times.device_us, times.copy_us};
+  return {times.on_device() ? device->device : kNoDevice, placement_reason(times, options.has_copy),
+          times.cpu_us, times.device_us, times.copy_us};
 }
 
 }  // namespace culmen

@@ -30,6 +30,7 @@ ROOMS = [
     "gpu/build",
     "select",
     "gpu/search",
+    "gpu/group",
     "planner",
     "api",
     "shard",

@@ -29,8 +29,11 @@ std::string whole(double value) {
 std::string engine_names(std::span<const SearchResult> results) {
   std::set<std::string_view> names;
   for (const SearchResult& result : results) names.insert(engine_name(result.stats.engine));
-  const int device = results.front().stats.device;
-  return fmt::format("{}{}", fmt::join(names, " and "), device < 0 ? "" : fmt::format(" on GPU {}", device));
+  std::set<int> devices;
+  for (const SearchResult& result : results)
+    if (result.stats.device != kNoDevice) devices.insert(result.stats.device);
+  return fmt::format("{}{}", fmt::join(names, " and "),
+                     devices.empty() ? "" : fmt::format(" on GPU {}", fmt::join(devices, " and ")));
 }
 
 }  // namespace

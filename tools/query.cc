@@ -82,8 +82,9 @@ void add_running_options(CLI::App& command, QueryArguments& arguments) {
   command
       .add_option(
           "--device", arguments.device,
-          "auto, cpu, or cuda:N for a GPU (default auto: the CPU, but a GPU for files of 1,000 queries\n"
-          "and more, if that is predicted to be faster, including the copy of the index)")
+          "auto, cpu, cuda:N for a GPU, or cuda:N,M for several, among which queries are divided (default\n"
+          "auto: the CPU, but for files of 1,000 queries and more the GPU with the most free memory, if\n"
+          "that is predicted to be faster, including the copy of the index)")
       ->type_name("DEVICE")
       ->group("Running");
   command

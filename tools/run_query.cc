@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "culmen/device.h"
+#include "culmen/device_group.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "tools/answers.h"
@@ -65,7 +65,7 @@ void check_usage(const QueryArguments& arguments) {
   const auto files = {&arguments.weights_file, &arguments.ids_file, &arguments.not_ids_file};
   if (std::ranges::count_if(files, [](const std::string* file) { return *file == "-"; }) > 1)
     throw InvalidArgument("standard input can be one file: weights, ids, or ids to leave out");
-  if (arguments.device != "auto") parse_device(arguments.device, "auto, ");
+  if (arguments.device != "auto") parse_devices(arguments.device, "auto, ");
   static_cast<void>(parse_device_memory(arguments.memory));  // throws for an unknown kind
 }
 
@@ -113,9 +113,9 @@ std::vector<SearchResult> search_on_cpu(const AnyIndex& index, const std::vector
   return results;
 }
 
-std::vector<SearchResult> search_on_gpu(const Index& index, const std::vector<Query>& queries,
-                                        const SearchOptions& options, const DeviceOptions& device) {
-  const DeviceIndex on_gpu = index.to_device(device);
+// On one GPU or on several.
+std::vector<SearchResult> search_there(const auto& on_gpu, const std::vector<Query>& queries,
+                                       const SearchOptions& options) {
   if (queries.size() == 1) {
     std::vector<SearchResult> results;
     results.push_back(on_gpu.search(queries.front(), options));
@@ -124,11 +124,21 @@ std::vector<SearchResult> search_on_gpu(const Index& index, const std::vector<Qu
   return on_gpu.search(queries, options);
 }
 
-bool is_worth_a_gpu(const Index& index, const std::vector<Query>& queries, const SearchOptions& options) {
-  if (options.engine != Engine::automatic && options.engine != Engine::bounded) return false;
-  if (queries.size() < kWorthAskingCuda) return false;
-  if (num_devices() == 0) return queries.size() >= kWorthAGpu;
-  return index.place(queries, {.num_threads = options.num_threads}).device != kNoDevice;
+std::vector<SearchResult> search_on_gpu(const Index& index, const std::vector<Query>& queries,
+                                        const SearchOptions& options, const std::vector<int>& devices,
+                                        DeviceMemory memory) {
+  if (devices.size() == 1)
+    return search_there(index.to_device({.device = devices.front(), .memory = memory}), queries, options);
+  return search_there(index.to_devices(devices, {.memory = memory}), queries, options);
+}
+
+// The GPU that is worth it, or kNoDevice.
+int worthy_gpu(const Index& index, const std::vector<Query>& queries, const SearchOptions& options) {
+  if (options.engine != Engine::automatic && options.engine != Engine::bounded) return kNoDevice;
+  if (queries.size() < kWorthAskingCuda) return kNoDevice;
+  if (num_devices() == 0)
+    return queries.size() >= kWorthAGpu ? 0 : kNoDevice;  // the error says that there is none
+  return index.place(queries, {.num_threads = options.num_threads}).device;
 }
 
 std::vector<SearchResult> search(const AnyIndex& any, const std::vector<Query>& queries,
@@ -136,14 +146,12 @@ std::vector<SearchResult> search(const AnyIndex& any, const std::vector<Query>& 
   const bool on_cpu = arguments.device == "auto" && any.sharded() != nullptr;
   if (on_cpu || arguments.device == "cpu") return search_on_cpu(any, queries, options);
   const Index& index = any.only("--device " + arguments.device);
-  DeviceOptions device = {.memory = parse_device_memory(arguments.memory)};
-  if (arguments.device != "auto") {
-    device.device = parse_device(arguments.device);
-    return search_on_gpu(index, queries, options, device);
-  }
-  if (is_worth_a_gpu(index, queries, options)) {
+  const DeviceMemory memory = parse_device_memory(arguments.memory);
+  if (arguments.device != "auto")
+    return search_on_gpu(index, queries, options, parse_devices(arguments.device), memory);
+  if (const int device = worthy_gpu(index, queries, options); device != kNoDevice) {
     try {
-      return search_on_gpu(index, queries, options, device);
+      return search_on_gpu(index, queries, options, {device}, memory);
     } catch (const CudaError& error) {  // there is no usable GPU, or it has not enough memory
       if (!quiet) say("culmen: answering on the CPU: {}\n", error.what());
     }

@@ -50,21 +50,27 @@ MirrorView Mirror::latest() {
   const std::shared_ptr<const Snapshot> snapshot = index_->get();
   if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
   RefreshStats stats;
-  return follow(stats);
+  return follow(nullptr, stats);
 }
 
 RefreshStats Mirror::refresh() {
-  const Clock::time_point start = Clock::now();
   RefreshStats stats;
-  stats.version = follow(stats).snapshot->version;
-  stats.elapsed_us = microseconds_since(start);
+  follow(nullptr, stats);
   return stats;
 }
 
+MirrorView Mirror::follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats) {
+  const Clock::time_point start = Clock::now();
+  MirrorView view = copy_what_is_new(snapshot, stats);
+  stats.version = view.snapshot->version;
+  stats.elapsed_us = microseconds_since(start);
+  return view;
+}
+
 // One thread copies. Others that call meanwhile wait for it, and have nothing left to do.
-MirrorView Mirror::follow(RefreshStats& stats) {
+MirrorView Mirror::copy_what_is_new(std::shared_ptr<const Snapshot> snapshot, RefreshStats& stats) {
   return lock_isolated(refresh_mutex_, [&] {
-    std::shared_ptr<const Snapshot> snapshot = index_->get();
+    if (snapshot == nullptr) snapshot = index_->get();
     if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
     State state = make_state(snapshot, stats);
     MirrorView view = {state.version, std::move(snapshot)};

@@ -32,6 +32,11 @@ class Mirror {
   // mirror is unchanged, and the next call tries again.
   MirrorView latest();
   RefreshStats refresh();
+  // That version, if the mirror has it.
+  std::optional<MirrorView> view_of(const std::shared_ptr<const Snapshot>& snapshot) const;
+  // That version, which must not be older than the mirror's. As latest(). Null: the version published once no other
+  // call copies.
+  MirrorView follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats);
 
   DeviceMemory memory() const;
   std::size_t device_bytes() const;
@@ -50,8 +55,7 @@ class Mirror {
     std::size_t device_bytes = 0;
   };
 
-  std::optional<MirrorView> view_of(const std::shared_ptr<const Snapshot>& snapshot) const;
-  MirrorView follow(RefreshStats& stats);
+  MirrorView copy_what_is_new(std::shared_ptr<const Snapshot> snapshot, RefreshStats& stats);
   State make_state(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats);
   void send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& arrays,
             RefreshStats& stats);

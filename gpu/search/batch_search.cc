@@ -36,7 +36,7 @@ std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_
 
 void BatchSearch::search(const MirrorView& view, std::span<const Query> queries,
                          std::span<const std::size_t> positions, std::size_t k,
-                         std::vector<SearchResult>& results) const {
+                         std::span<SearchResult> results) const {
   const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / k, 1, kMaxQueries);
   for (std::size_t first = 0; first < positions.size(); first += at_once)
     search_at_once(view, queries, positions.subspan(first, std::min(at_once, positions.size() - first)), k,
@@ -45,7 +45,7 @@ void BatchSearch::search(const MirrorView& view, std::span<const Query> queries,
 
 void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> queries,
                                  std::span<const std::size_t> positions, std::size_t k,
-                                 std::vector<SearchResult>& results) const {
+                                 std::span<SearchResult> results) const {
   const auto start = std::chrono::steady_clock::now();
   const Snapshot& snapshot = *view.snapshot;
   std::unique_ptr<Workspace> workspace = pool_.take();

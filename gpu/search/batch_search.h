@@ -24,12 +24,12 @@ class BatchSearch {
   // rows, in results[positions[i]], of which hits and work are set. On the current device; the version has rows.
   // Throws as Index::search, OutOfDeviceMemory or CudaError.
   void search(const MirrorView& view, std::span<const Query> queries, std::span<const std::size_t> positions,
-              std::size_t k, std::vector<SearchResult>& results) const;
+              std::size_t k, std::span<SearchResult> results) const;
 
  private:
   void search_at_once(const MirrorView& view, std::span<const Query> queries,
                       std::span<const std::size_t> positions, std::size_t k,
-                      std::vector<SearchResult>& results) const;
+                      std::span<SearchResult> results) const;
 
   cuda::Limits limits_;
   WorkspacePool& pool_;

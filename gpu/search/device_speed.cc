@@ -52,4 +52,18 @@ DeviceSpeed measure_device_speed(int device) {
   return speed;
 }
 
+int roomiest_device() {
+  cuda::require_device(0);
+  int roomiest = 0;
+  std::size_t most = 0;
+  for (int device = 0; device < cuda::num_devices(); ++device) {
+    const cuda::DeviceScope scope(device);
+    if (const std::size_t room = cuda::free_device_bytes(); room > most) {
+      most = room;
+      roomiest = device;
+    }
+  }
+  return roomiest;
+}
+
 }  // namespace culmen::gpu

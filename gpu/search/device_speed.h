@@ -14,4 +14,7 @@ struct DeviceSpeed {
 // CudaError.
 DeviceSpeed measure_device_speed(int device);
 
+// The GPU with the most free memory, the first of equals. Throws CudaError if there is none.
+int roomiest_device();
+
 }  // namespace culmen::gpu

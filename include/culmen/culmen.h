@@ -4,6 +4,7 @@
 #include "culmen/build.h"
 #include "culmen/device.h"
 #include "culmen/device_allocator.h"
+#include "culmen/device_group.h"
 #include "culmen/error.h"
 #include "culmen/filter.h"
 #include "culmen/id_set.h"

@@ -86,6 +86,13 @@ class NoIndex : public IoError {
 class CudaError : public Error {
  public:
   using Error::Error;
+  CudaError(const std::string& text, int device) : Error(text), device_(device) {}
+
+  // The CUDA number of the device of a DeviceGroup that failed, which the text names too; -1: not of a group.
+  int device() const { return device_; }
+
+ private:
+  int device_ = -1;
 };
 
 // Device memory, or pinned host memory, ran out. What the failed call had allocated is free again.

@@ -40,7 +40,9 @@
 
 namespace culmen {
 
+class DeviceGroup;
 class DeviceIndex;  // culmen/device.h
+struct DeviceGroupOptions;
 struct DeviceOptions;
 
 class Index {
@@ -177,6 +179,12 @@ class Index {
   // there is no such GPU or this culmen was built without CUDA; nothing stays allocated then.
   [[nodiscard]] DeviceIndex to_device() const;
   [[nodiscard]] DeviceIndex to_device(const DeviceOptions& options) const;
+
+  // Copies the index to several GPUs, which answer together (culmen/device_group.h). A GPU may be named more than once;
+  // it then holds as many copies. Throws as to_device, and InvalidArgument if none is named.
+  [[nodiscard]] DeviceGroup to_devices(const std::vector<int>& devices) const;
+  [[nodiscard]] DeviceGroup to_devices(const std::vector<int>& devices,
+                                       const DeviceGroupOptions& options) const;
 
   // Returns the engine that search() would use for this query, why, and predicted times. Cost: with Engine::automatic
   // that of the search until it ends or a scan would begin, else that of a search that stops after a few hundred

@@ -27,10 +27,11 @@ struct Explanation {
 
 struct PlacementOptions {
   int num_threads = kAllCores;  // as in SearchOptions
-  bool has_copy = false;        // the index is on GPU 0 already
+  bool has_copy = false;        // the index is on a GPU already
 };
 
-// Where the cost model expects the answers sooner: on the CPU, or on GPU 0 after copying the index.
+// Where the cost model expects the answers sooner: on the CPU, or on a GPU after copying the index. If there are several,
+// the one with the most free memory.
 struct Placement {
   int device = kNoDevice;
   std::string reason;

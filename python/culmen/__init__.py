@@ -13,7 +13,7 @@ Result, or a BatchResult for a matrix of weights. All exceptions derive from Err
 from . import dask as dask  # which needs Dask when it is used
 from . import ray as ray
 from ._core import Filter, num_devices
-from ._device import DeviceAnswers, DeviceIndex
+from ._device import DeviceAnswers, DeviceGroup, DeviceIndex
 from ._engines import ShardUnavailable
 from ._errors import (
     CudaError,
@@ -33,6 +33,7 @@ from ._rank import rank
 from ._reports import (
     AttributeInfo,
     ColumnInfo,
+    DeviceMember,
     Explanation,
     IndexInfo,
     Prediction,
@@ -56,7 +57,9 @@ __all__ = [
     "ColumnInfo",
     "CudaError",
     "DeviceAnswers",
+    "DeviceGroup",
     "DeviceIndex",
+    "DeviceMember",
     "Error",
     "Explanation",
     "Filter",

@@ -11,7 +11,7 @@ import numpy as np
 from . import _core
 from ._errors import InvalidArgument
 from ._queries import TEN_OR_ALL, Where, in_numbers, search
-from ._reports import RefreshStats
+from ._reports import DeviceMember, RefreshStats
 from ._result import BatchResult, Result
 from ._schema import Schema
 
@@ -148,6 +148,69 @@ class DeviceIndex:
 
     def __reduce__(self) -> Any:
         raise TypeError("a copy on a GPU is not pickled: save() the index, and open() it in the other process")
+
+
+class DeviceGroup:
+    """Copies of an index on several GPUs, which answer together, with the same answers to the same bits.
+
+    The queries of a matrix are divided among the GPUs by the speed that each has shown; a single query is answered by
+    the GPU that has the least to do. The copies follow the index as a DeviceIndex does.
+    `index.to(["cuda:0", "cuda:1"])` makes it. All methods may be called from any number of threads.
+
+    A GPU that fails, or has no room, is set aside: the call raises CudaError or OutOfDeviceMemory, whose text names
+    it, and later calls are answered by the others. refresh() brings it back.
+    """
+
+    __slots__ = ("_handle", "_schema", "__weakref__")
+    _handle: _core.DeviceGroup
+    _schema: Schema
+
+    def __init__(self) -> None:
+        raise TypeError('copies on several GPUs come from index.to(["cuda:0", "cuda:1"])')
+
+    @classmethod
+    def _of(cls, handle: _core.DeviceGroup, schema: Schema) -> DeviceGroup:
+        group = object.__new__(cls)
+        group._handle, group._schema = handle, schema
+        return group
+
+    def search(
+        self,
+        weights: Any,
+        k: int | None = TEN_OR_ALL,
+        *,
+        where: Where = None,
+        min_score: float | None = None,
+        scale: str = "none",
+        missing: str = "skip",
+        engine: str = "auto",
+    ) -> Result | BatchResult:
+        """As Index.search.
+
+        Raises:
+            OutOfDeviceMemory, CudaError: in addition to what Index.search raises.
+        """
+        return search(self._handle, self._schema, weights, k, (where, min_score, scale, missing, engine))
+
+    def refresh(self) -> list[RefreshStats]:
+        """Brings all copies to the index's current version now, also those that were set aside."""
+        return [RefreshStats(**report) for report in self._handle.refresh()]
+
+    @property
+    def devices(self) -> list[str]:
+        """The GPUs, as ["cuda:0", "cuda:1"]."""
+        return [member.device for member in self.members]
+
+    @property
+    def members(self) -> list[DeviceMember]:
+        """Each GPU, in the same order."""
+        return [DeviceMember(**member) for member in self._handle.members()]
+
+    def __repr__(self) -> str:
+        return f"<culmen.DeviceGroup on {', '.join(self.devices)}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("copies on GPUs are not pickled: save() the index, and open() it in the other process")
 
 
 def _is_on_gpu(weights: Any) -> bool:

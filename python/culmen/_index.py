@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, overload
 
 from . import _core
 from ._build import BuildOptions, build
-from ._device import DeviceIndex, device_number
+from ._device import DeviceGroup, DeviceIndex, device_number
 from ._errors import InvalidArgument
 from ._files import Path, Paths, read_files
 from ._ids import as_ids
@@ -318,8 +318,13 @@ class Index(Searchable):
         """A handle to this version: its searches do not see later changes."""
         return Index._of(self._handle.snapshot())
 
-    def to(self, device: str, *, memory: str = "auto") -> DeviceIndex:
-        """Copies the index to a GPU, "cuda:0". The copy follows the changes of the index.
+    @overload
+    def to(self, device: str, *, memory: str = "auto") -> DeviceIndex: ...
+    @overload
+    def to(self, device: list[str] | tuple[str, ...], *, memory: str = "auto") -> DeviceGroup: ...
+    def to(self, device: str | list[str] | tuple[str, ...], *, memory: str = "auto") -> DeviceIndex | DeviceGroup:
+        """Copies the index to a GPU, "cuda:0", or to several, ["cuda:0", "cuda:1"], which answer together. The copies
+        follow the changes of the index.
 
         Args:
             memory: where rows are kept: "device", "managed", "host" (pinned, read over the bus), or "auto":
@@ -329,10 +334,13 @@ class Index(Searchable):
             OutOfDeviceMemory: if there is no room. It is a MemoryError.
             CudaError: if there is no such GPU, or this culmen was built without CUDA.
         """
-        number = device_number(device)
-        if number < 0:
+        names = list(device) if isinstance(device, (list, tuple)) else [device]
+        numbers = [device_number(name) for name in names]
+        if any(number < 0 for number in numbers):
             raise InvalidArgument('an index is on the CPU; to() copies it to a GPU, "cuda:0"')
-        return DeviceIndex._of(self._handle.to_device(number, memory), self._schema)
+        if isinstance(device, (list, tuple)):
+            return DeviceGroup._of(self._handle.to_devices(numbers, memory), self._schema)
+        return DeviceIndex._of(self._handle.to_device(numbers[0], memory), self._schema)
 
     @property
     def recovery(self) -> RecoveryInfo:

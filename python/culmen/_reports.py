@@ -186,3 +186,14 @@ class RefreshStats:
     bytes: int
     is_whole: bool
     elapsed_us: float
+
+
+@dataclass(frozen=True)
+class DeviceMember:
+    """A GPU of a DeviceGroup."""
+
+    device: str  #: as "cuda:0"
+    memory: str  #: where the rows are: "device", "managed" or "host"
+    device_bytes: int  #: memory on the GPU that its copy takes
+    share: float  #: of a large batch, as it would be divided now
+    is_usable: bool  #: False: set aside, since it has failed

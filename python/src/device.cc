@@ -1,4 +1,4 @@
-// culmen.DeviceIndex: the copy of an index on a GPU.
+// culmen.DeviceIndex: the copy of an index on a GPU. culmen.DeviceGroup: those on several.
 #include "device_copy.h"
 
 #include <nanobind/stl/optional.h>
@@ -30,15 +30,17 @@ DeviceContext make_context(const DeviceCopy& copy, std::uintptr_t stream) {
   return copy.on_gpu.make_context({.stream = pointer<CUstream_st>(stream)});
 }
 
-SearchResult search(const DeviceCopy& copy, nb::handle weights, std::optional<std::size_t> k,
-                    nb::handle where, std::optional<double> min_score, std::string_view scale,
-                    std::string_view missing, std::string_view engine) {
+template <typename Copy>
+SearchResult search(const Copy& copy, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
+                    std::optional<double> min_score, std::string_view scale, std::string_view missing,
+                    std::string_view engine) {
   const Query query = query_of(copy.index, weights, k, where, min_score, scale, missing);
   const GilReleased released;
   return copy.on_gpu.search(query, {.engine = parse_engine(engine)});
 }
 
-BatchAnswers search_on_gpu(const DeviceCopy& copy, const MatrixQuery& query, const SearchOptions& options) {
+template <typename Copy>
+BatchAnswers search_on_gpu(const Copy& copy, const MatrixQuery& query, const SearchOptions& options) {
   if (query.has_k) return copy.on_gpu.search_batch(query.batch, options);
   const std::size_t width = copy.index.info().attributes.size();
   const std::vector<SearchResult> results =
@@ -48,7 +50,8 @@ BatchAnswers search_on_gpu(const DeviceCopy& copy, const MatrixQuery& query, con
   return answers.padded(results.empty() ? copy.index.version() : results.front().version());
 }
 
-ManyAnswers search_matrix(const DeviceCopy& copy, const Matrix& weights, std::optional<std::size_t> k,
+template <typename Copy>
+ManyAnswers search_matrix(const Copy& copy, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
                           std::string_view missing, std::string_view engine) {
   const MatrixQuery query = matrix_query_of(copy.index, weights, k, where, min_score, scale, missing);
@@ -75,6 +78,37 @@ void search_async(const DeviceCopy& copy, std::uintptr_t weights, std::size_t nu
       batch, {pointer<std::int64_t>(ids), pointer<double>(scores), pointer<std::uint32_t>(counts)}, context);
 }
 
+template <typename Copy>
+nb::class_<Copy> bind_searches(nb::module_& module, const char* name) {
+  return nb::class_<Copy>(module, name)
+      .def("search", search<Copy>, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"))
+      .def("search_matrix", search_matrix<Copy>, nb::arg("weights"), nb::arg("k").none(),
+           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
+           nb::arg("engine"));
+}
+
+nb::list members_of(const GroupCopy& copy) {
+  nb::list members;
+  for (const DeviceMember& member : copy.on_gpu.members()) {
+    nb::dict entry;
+    entry["device"] = ("cuda:" + std::to_string(member.device)).c_str();
+    entry["memory"] = device_memory_name(member.memory);
+    entry["device_bytes"] = member.device_bytes;
+    entry["share"] = member.share;
+    entry["is_usable"] = member.is_usable;
+    members.append(entry);
+  }
+  return members;
+}
+
+nb::list refresh_group(const GroupCopy& copy) {
+  nb::list reports;
+  for (const RefreshStats& stats : without_gil([&] { return copy.on_gpu.refresh(); }))
+    reports.append(report(stats));
+  return reports;
+}
+
 }  // namespace
 
 void bind_device(nb::module_& module) {
@@ -84,11 +118,8 @@ void bind_device(nb::module_& module) {
     const GilReleased released;
     context.synchronize();
   });
-  nb::class_<DeviceCopy>(module, "DeviceIndex")
-      .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"))
-      .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"))
+  bind_searches<GroupCopy>(module, "DeviceGroup").def("refresh", refresh_group).def("members", members_of);
+  bind_searches<DeviceCopy>(module, "DeviceIndex")
       .def("make_context", make_context)
       .def("search_async", search_async, nb::arg("weights"), nb::arg("num_queries"), nb::arg("k"),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("missing"), nb::arg("ids"),

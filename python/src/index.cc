@@ -158,10 +158,16 @@ void bind_index(nb::module_& module) {
       .def("schema", [](const Index& index) { return report(index.schema()); })
       .def("verify",
            [](const Index& index, bool deep) { return without_gil([&] { return index.verify(deep); }); })
-      .def("to_device", [](const Index& index, int device, std::string_view memory) {
+      .def("to_device",
+           [](const Index& index, int device, std::string_view memory) {
+             return without_gil([&] {
+               return DeviceCopy{index,
+                                 index.to_device({.device = device, .memory = parse_device_memory(memory)})};
+             });
+           })
+      .def("to_devices", [](const Index& index, const std::vector<int>& devices, std::string_view memory) {
         return without_gil([&] {
-          return DeviceCopy{index,
-                            index.to_device({.device = device, .memory = parse_device_memory(memory)})};
+          return GroupCopy{index, index.to_devices(devices, {.memory = parse_device_memory(memory)})};
         });
       });
 }

@@ -138,3 +138,42 @@ def test_fields_and_gaps_of_tensors(library, where, missing):
     found = index.to("cuda:0").search(to_gpu(weights), 20, where=where, missing=missing)
     expected = index.search(weights, 20, where=where, missing=missing)
     assert (to_host(found.ids) == expected.ids).all() and (to_host(found.scores) == expected.scores).all()
+
+
+def all_gpus(count):
+    return [f"cuda:{device % culmen.num_devices()}" for device in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_groups_answer_as_the_cpu_does(count):
+    index = index_of()
+    group = index.to(all_gpus(count))
+    assert group.devices == all_gpus(count)
+    for weights in questions(10):
+        result, expected = group.search(weights, 20), index.search(weights, 20)
+        assert result.ids.tolist() == expected.ids.tolist()
+        assert result.scores.tolist() == expected.scores.tolist()
+    weights, where = questions(1500), "a0<=0.5 and a3>=-1"
+    for options in ({"k": 7}, {"k": None, "min_score": 12.0}):
+        many, expected = (x.search(weights, where=where, **options) for x in (group, index))
+        assert (many.ids == expected.ids).all() and (many.scores == expected.scores).all()
+    assert sum(member.share for member in group.members) == pytest.approx(1)
+    assert all(member.is_usable and member.memory == "device" for member in group.members)
+
+
+def test_groups_follow_changes():
+    index = index_of()
+    group = index.to(all_gpus(2), memory="host")
+    index.insert(np.full((3, 6), 100.0))
+    assert [report.leaves > 0 for report in group.refresh()] == [True, True]
+    assert group.search(np.ones(6), 3).ids.tolist() == [50_000, 50_001, 50_002]
+
+
+def test_groups_refuse():
+    index = index_of(1000)
+    with pytest.raises(culmen.CudaError, match="999"):
+        index.to(["cuda:0", "cuda:999"])
+    weights = questions(600)
+    weights[500] = 0
+    with pytest.raises(culmen.InvalidArgument, match="query 500"):
+        index.to(all_gpus(2)).search(weights)

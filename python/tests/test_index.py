@@ -306,6 +306,18 @@ def test_without_a_gpu_says_so():
         pytest.skip("there is a GPU")
     with pytest.raises(culmen.CudaError):
         culmen.Index.build({"a": [1.0]}, device="cuda:0")
+    with pytest.raises(culmen.CudaError):
+        culmen.Index.build({"a": [1.0]}).to(["cuda:0", "cuda:1"])
+
+
+def test_a_group_of_gpus_has_at_least_one_and_no_cpu():
+    index = culmen.Index.build({"a": [1.0]})
+    with pytest.raises(culmen.InvalidArgument, match="at least one"):
+        index.to([])
+    with pytest.raises(culmen.InvalidArgument, match="on the CPU"):
+        index.to(["cuda:0", "cpu"])
+    with pytest.raises(culmen.InvalidArgument, match="gpu"):
+        index.to(("gpu",))
 
 
 def test_rows_that_are_left_out_keep_the_numbers_of_the_others():

@@ -252,6 +252,7 @@ class BuildTest(Case):
             (["--cluster", "a", "--partition", "angle"], "k-d"),
             (["--device", "auto"], "cuda:N"),
             (["--device", "cuda:"], "cuda:N"),
+            (["--device", "cuda:0,1"], "cuda:N"),
         ]
         for options, says in cases:
             with self.subTest(options):
@@ -369,6 +370,7 @@ class QueryTest(Case):
         out, _ = self.culmen("query", "index", "-w", "1,1,1", "--device", "cpu", "--format", "json")
         self.assertEqual(json.loads(out)["queries"][0]["stats"]["device"], "cpu")
         self.refused("query", "index", "-w", "1,1,1", "--device", "cuda:9999", code=1, says="9999")
+        self.refused("query", "index", "-w", "1,1,1", "--device", "cuda:9999,9999", code=1, says="9999")
 
     def test_an_empty_index_answers_with_no_rows(self):
         self.write("t.csv", "a,b\n")
@@ -503,6 +505,8 @@ class QueryTest(Case):
             ([*ask, "--engine", "warp"], "bounded"),
             ([*ask, "--device", "gpu"], "cuda:N"),
             ([*ask, "--device", "cuda:x"], "cuda:N"),
+            ([*ask, "--device", "cuda:0,"], "cuda:N,M"),
+            ([*ask, "--device", "cuda:0,-1"], "cuda:N,M"),
             ([*ask, "--memory", "disk"], "managed"),
             ([*ask, "--format", "xml"], "xml"),
             ([*ask, "--weights-file", "w.csv"], "--weights"),

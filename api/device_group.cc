@@ -1,0 +1,350 @@
+// DeviceGroup: divides batches among copies of an index, and brings all of them to one version.
+#include "api/device_group.h"
+
+#include <tbb/parallel_for.h>
+
+#include <chrono>
+#include <exception>
+#include <future>
+#include <mutex>
+#include <numeric>
+#include <string>
+
+#include "api/batch_answers.h"
+#include "api/handle.h"
+#include "api/index_copy.h"
+#include "base/lock_isolated.h"
+#include "culmen/error.h"
+#include "gpu/group/load_balance.h"
+#include "gpu/group/worker.h"
+
+namespace culmen {
+namespace {
+
+using gpu::LoadBalance;
+using gpu::MirrorView;
+using Clock = std::chrono::steady_clock;
+using Positions = std::vector<std::size_t>;  // of members in their group
+
+constexpr const char* kKind = "DeviceGroup";
+
+// An error of CUDA on this device, which it then names; null for other errors.
+std::exception_ptr as_fault_of(int device, const std::exception_ptr& error) {
+  const auto text = [device](const CudaError& fault) {
+    return "GPU " + std::to_string(device) + ": " + fault.what();
+  };
+  try {
+    std::rethrow_exception(error);
+  } catch (const CudaError& fault) {
+    if (fault.device() >= 0) return error;
+    if (dynamic_cast<const OutOfDeviceMemory*>(&fault) == nullptr)
+      return std::make_exception_ptr(CudaError(text(fault), device));
+    return std::make_exception_ptr(OutOfDeviceMemory(text(fault), device));
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+// Waits for work that refers to the caller's variables.
+class Ends {
+ public:
+  explicit Ends(std::size_t most) { ends_.reserve(most); }
+  ~Ends() {
+    for (const std::future<void>& end : ends_) end.wait();
+  }
+  Ends(const Ends&) = delete;
+  Ends& operator=(const Ends&) = delete;
+
+  void add(std::future<void> end) { ends_.push_back(std::move(end)); }
+
+ private:
+  std::vector<std::future<void>> ends_;
+};
+
+}  // namespace
+
+class DeviceGroup::Impl {
+ public:
+  Impl(std::shared_ptr<const Published> index, std::span<const DeviceOptions> devices,
+       std::span<const std::shared_ptr<const gpu::LoadedTree>> loaded)
+      : index_(std::move(index)),
+        members_(devices.size()),
+        balance_(devices.size()),
+        in_flight_(devices.size()),
+        is_usable_(devices.size(), true) {
+    for (std::size_t m = 0; m < devices.size(); ++m) members_[m].device = devices[m].device;
+    on_each(everyone(), [&](std::size_t m) {
+      members_[m].copy = std::make_unique<const IndexCopy>(index_, devices[m], loaded[m].get());
+    });
+  }
+
+  SearchResult search(const Query& query, Engine engine) {
+    const Clock::time_point start = Clock::now();
+    const Positions one = {choose()};
+    const Turn turn(*this, one);
+    SearchResult result;
+    check(one, {caught([&] {
+            const IndexCopy& copy = *members_[one.front()].copy;
+            result = copy.search(views_of(one).front(), query, engine, start);
+          })});
+    return result;
+  }
+
+  std::vector<SearchResult> search(std::span<const Query> queries, Engine engine) {
+    std::vector<SearchResult> results(queries.size());
+    Batch batch(*this, queries.size());
+    batch.run([&](const IndexCopy& copy, const MirrorView& view, std::size_t first, std::size_t count) {
+      copy.search(view, queries.subspan(first, count), engine, std::span(results).subspan(first, count));
+    });
+    return results;
+  }
+
+  BatchAnswers search_batch(const QueryBatch& batch, Engine engine) {
+    const std::size_t width = index_->get()->attributes.size();
+    Batch divided(*this, num_queries_of(batch, width));
+    BatchAnswers answers = make_answers(batch, divided.snapshot());
+    divided.run([&](const IndexCopy& copy, const MirrorView& view, std::size_t first, std::size_t count) {
+      QueryBatch part = batch;
+      part.weights = batch.weights.subspan(first * width, count * width);
+      copy.search_batch(view, part, engine, first, answers);
+    });
+    return answers;
+  }
+
+  std::vector<RefreshStats> refresh() {
+    std::vector<RefreshStats> stats(members_.size());
+    lock_isolated(follow_mutex_, [&] {
+      const std::shared_ptr<const Snapshot> snapshot = index_->get();
+      on_each(everyone(), [&](std::size_t m) {
+        members_[m].copy->follow(snapshot, stats[m]);
+        set_usable(m, true);
+      });
+    });
+    return stats;
+  }
+
+  std::vector<DeviceMember> members() const {
+    const std::lock_guard lock(mutex_);
+    double sum = 0;
+    for (std::size_t m = 0; m < members_.size(); ++m) sum += is_usable_[m] ? balance_.speeds()[m] : 0;
+    std::vector<DeviceMember> all;
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      const IndexCopy& copy = *members_[m].copy;
+      all.push_back({copy.device(), copy.memory(), copy.device_bytes(),
+                     is_usable_[m] ? balance_.speeds()[m] / sum : 0, is_usable_[m]});
+    }
+    return all;
+  }
+
+ private:
+  struct Member {
+    int device = 0;
+    std::unique_ptr<const IndexCopy> copy;
+    gpu::Worker worker;  // ends first
+  };
+
+  // Counts the members as busy during its life.
+  class Turn {
+   public:
+    Turn(Impl& group, const Positions& members) : group_(group), members_(members) { change(1); }
+    ~Turn() { change(-1); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    void change(int by) {
+      const std::lock_guard lock(group_.mutex_);
+      for (const std::size_t m : members_) group_.in_flight_[m] += static_cast<std::uint32_t>(by);
+    }
+
+    Impl& group_;
+    const Positions& members_;
+  };
+
+  // Queries divided among members, over views of one version.
+  class Batch {
+   public:
+    Batch(Impl& group, std::size_t num_queries) : group_(group) {
+      group.divide(num_queries, members_, shares_);
+      views_ = group.views_of(members_);
+    }
+
+    const Snapshot& snapshot() const { return *views_.front().snapshot; }
+
+    // Calls search(copy, view, first, count) for each share.
+    void run(const auto& search) {
+      const Turn turn(group_, members_);
+      std::vector<std::exception_ptr> errors(members_.size());
+      std::vector<LoadBalance::Part> parts(members_.size());
+      const auto run_part = [&](std::size_t i, std::size_t first) {
+        const Clock::time_point start = Clock::now();
+        errors[i] = caught([&] { search(*group_.members_[members_[i]].copy, views_[i], first, shares_[i]); });
+        const std::chrono::duration<double> elapsed = Clock::now() - start;
+        parts[i] = {members_[i], shares_[i], elapsed.count()};
+      };
+      if (members_.size() == 1) {
+        run_part(0, 0);
+      } else {
+        Ends ends(members_.size());
+        std::size_t first = 0;
+        for (std::size_t i = 0; i < members_.size(); first += shares_[i++])
+          ends.add(group_.members_[members_[i]].worker.run([&run_part, i, first] { run_part(i, first); }));
+      }
+      group_.check(members_, errors);
+      if (members_.size() > 1) group_.record(parts);
+    }
+
+   private:
+    Impl& group_;
+    Positions members_;
+    std::vector<std::size_t> shares_;
+    std::vector<MirrorView> views_;
+  };
+
+  static std::exception_ptr caught(const auto& work) {
+    try {
+      work();
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
+  Positions everyone() const {
+    Positions all(members_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
+  }
+
+  // Those that have not failed; if all have, all. mutex_ is locked.
+  Positions usable() {
+    Positions members;
+    for (std::size_t m = 0; m < members_.size(); ++m)
+      if (is_usable_[m]) members.push_back(m);
+    if (!members.empty()) return members;
+    is_usable_.assign(members_.size(), true);
+    return everyone();
+  }
+
+  std::size_t choose() {
+    const std::lock_guard lock(mutex_);
+    return balance_.choose(usable(), in_flight_);
+  }
+
+  // Sets the members that get a share of a batch, and their shares.
+  void divide(std::size_t num_queries, Positions& members, std::vector<std::size_t>& shares) {
+    const std::lock_guard lock(mutex_);
+    const Positions all = usable();
+    const std::vector<std::size_t> divided = balance_.divide(num_queries, all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (divided[i] == 0) continue;
+      members.push_back(all[i]);
+      shares.push_back(divided[i]);
+    }
+    if (members.size() > 1) return;
+    members = {balance_.choose(all, in_flight_)};
+    shares = {num_queries};
+  }
+
+  void record(std::span<const LoadBalance::Part> parts) {
+    const std::lock_guard lock(mutex_);
+    balance_.record(parts);
+  }
+
+  void set_usable(std::size_t member, bool is_usable) {
+    const std::lock_guard lock(mutex_);
+    is_usable_[member] = is_usable;
+  }
+
+  // Sets aside the members with an error of CUDA, then throws the first error.
+  void check(const Positions& members, const std::vector<std::exception_ptr>& errors) {
+    std::exception_ptr first;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (errors[i] == nullptr) continue;
+      const std::exception_ptr fault = as_fault_of(members_[members[i]].device, errors[i]);
+      if (fault != nullptr) set_usable(members[i], false);
+      if (first == nullptr) first = fault != nullptr ? fault : errors[i];
+    }
+    if (first != nullptr) std::rethrow_exception(first);
+  }
+
+  // Calls task(i) for members[i] each, on several threads; then throws as check(). Not on the members' own threads,
+  // where it would wait for batches.
+  void on_each(const Positions& members, const auto& task) {
+    std::vector<std::exception_ptr> errors(members.size());
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, members.size(), 1),
+        [&](const tbb::blocked_range<std::size_t>& range) {
+          for (std::size_t i = range.begin(); i < range.end(); ++i) errors[i] = caught([&] { task(i); });
+        },
+        tbb::simple_partitioner());
+    check(members, errors);
+  }
+
+  // Views of one version, the one that is published now. Copies what is new in it first.
+  std::vector<MirrorView> views_of(const Positions& members) {
+    const std::shared_ptr<const Snapshot> snapshot = index_->get();
+    std::vector<MirrorView> views;
+    for (const std::size_t m : members)
+      if (std::optional<MirrorView> view = members_[m].copy->view_of(snapshot))
+        views.push_back(*std::move(view));
+    if (views.size() == members.size()) return views;
+    views.assign(members.size(), {});
+    lock_isolated(follow_mutex_, [&] {
+      const std::shared_ptr<const Snapshot> now = index_->get();
+      on_each(members, [&](std::size_t i) {
+        RefreshStats stats;
+        views[i] = members_[members[i]].copy->follow(now, stats);
+      });
+    });
+    return views;
+  }
+
+  const std::shared_ptr<const Published> index_;
+  std::vector<Member> members_;
+  // Held while copies follow: they all go from one version to another, and never back.
+  std::mutex follow_mutex_;
+
+  mutable std::mutex mutex_;  // held briefly
+  LoadBalance balance_;
+  std::vector<std::uint32_t> in_flight_;
+  std::vector<bool> is_usable_;
+};
+
+DeviceGroup make_device_group(std::shared_ptr<const Published> index, std::span<const DeviceOptions> devices,
+                              std::span<const std::shared_ptr<const gpu::LoadedTree>> loaded) {
+  for (const DeviceOptions& options : devices) cuda::require_device(options.device);
+  return DeviceGroup(std::make_shared<DeviceGroup::Impl>(std::move(index), devices, loaded));
+}
+
+SearchResult DeviceGroup::search(const Query& query, const SearchOptions& options) const {
+  check_device_search(options);
+  return held_by(impl_, kKind).search(query, options.engine);
+}
+
+std::vector<SearchResult> DeviceGroup::search(std::span<const Query> queries,
+                                              const SearchOptions& options) const {
+  check_device_search(options);
+  return held_by(impl_, kKind).search(queries, options.engine);
+}
+
+BatchAnswers DeviceGroup::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
+  check_device_search(options);
+  return held_by(impl_, kKind).search_batch(batch, options.engine);
+}
+
+std::vector<RefreshStats> DeviceGroup::refresh() const {
+  return held_by(impl_, kKind).refresh();
+}
+
+std::vector<DeviceMember> DeviceGroup::members() const {
+  return held_by(impl_, kKind).members();
+}
+
+std::vector<int> DeviceGroup::devices() const {
+  std::vector<int> numbers;
+  for (const DeviceMember& member : members()) numbers.push_back(member.device);
+  return numbers;
+}
+
+}  // namespace culmen

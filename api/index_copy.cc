@@ -1,0 +1,158 @@
+#include "api/index_copy.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "api/batch_answers.h"
+#include "base/floating_point_scope.h"
+#include "base/with_threads.h"
+#include "culmen/error.h"
+#include "query/resolve.h"
+
+namespace culmen {
+namespace {
+
+using gpu::MirrorView;
+
+void check_engine(Engine engine, std::size_t k) {
+  if (engine == Engine::ta)
+    throw InvalidArgument("the engine ta runs on the CPU only; a GPU has bounded, scan and gta");
+  if (engine == Engine::gta && k > gpu::kMaxSortedHits)
+    throw InvalidArgument("the engine gta takes k up to " + std::to_string(gpu::kMaxSortedHits) +
+                          " on a GPU; bounded and scan take any");
+}
+
+bool can_be_batch(const MirrorView& view, Engine engine, std::size_t k) {
+  return view.mirror->has_rows() && k <= gpu::kMaxBatchK &&
+         (engine == Engine::automatic || engine == Engine::bounded);
+}
+
+// Checked before anything is copied: otherwise the first launch would fail, with a worse text.
+cuda::Limits require_limits(int device) {
+  const cuda::Limits limits = cuda::limits_of(device);
+  if (limits.block_shared_bytes < gpu::kMinSharedBytes)
+    throw CudaError("GPU " + std::to_string(device) + " gives a thread block " +
+                    std::to_string(limits.block_shared_bytes) + " bytes of shared memory; culmen needs " +
+                    std::to_string(gpu::kMinSharedBytes) + ": search on the CPU or on a newer GPU");
+  return limits;
+}
+
+}  // namespace
+
+void check_device_search(const SearchOptions& options) {
+  check_num_threads(options.num_threads);
+  if (options.statistics != nullptr)
+    throw InvalidArgument("a copy on a GPU goes by its own statistics: search parts of a table on the CPU");
+}
+
+IndexCopy::IndexCopy(std::shared_ptr<const Published> index, const DeviceOptions& options,
+                     const gpu::LoadedTree* loaded)
+    : device_(options.device),
+      scope_(options.device),
+      limits_(require_limits(options.device)),
+      mirror_(std::move(index), options, loaded),
+      pool_(limits_),
+      single_search_(limits_, pool_),
+      batch_search_(limits_, pool_),
+      async_search_(limits_) {
+  scope_.reset();
+}
+
+MirrorView IndexCopy::latest() const {
+  const cuda::DeviceScope scope(device_);
+  return mirror_.latest();
+}
+
+std::optional<MirrorView> IndexCopy::view_of(const std::shared_ptr<const Snapshot>& snapshot) const {
+  return mirror_.view_of(snapshot);
+}
+
+MirrorView IndexCopy::follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats) const {
+  const cuda::DeviceScope scope(device_);
+  return mirror_.follow(snapshot, stats);
+}
+
+RefreshStats IndexCopy::refresh() const {
+  const cuda::DeviceScope scope(device_);
+  return mirror_.refresh();
+}
+
+SearchResult IndexCopy::search(const MirrorView& view, const Query& query, Engine engine,
+                               Clock::time_point start) const {
+  const FloatingPointScope floating_point;
+  const cuda::DeviceScope scope(device_);
+  return search_current(view, query, engine, start);
+}
+
+void IndexCopy::search(const MirrorView& view, std::span<const Query> queries, Engine engine,
+                       std::span<SearchResult> results) const {
+  const FloatingPointScope floating_point;
+  const cuda::DeviceScope scope(device_);
+  search_current(view, queries, engine, results);
+}
+
+void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, Engine engine,
+                             std::size_t first, BatchAnswers& answers) const {
+  const FloatingPointScope floating_point;
+  const cuda::DeviceScope scope(device_);
+  const std::vector<Query> queries = queries_of(batch, view.snapshot->attributes.size());
+  std::vector<SearchResult> results(queries.size());
+  search_current(view, queries, engine, results);
+  for (std::size_t q = 0; q < results.size(); ++q) set_answer(results[q].hits, first + q, answers);
+}
+
+std::unique_ptr<gpu::Context> IndexCopy::make_context(const ContextOptions& options) const {
+  const cuda::DeviceScope scope(device_);
+  return std::make_unique<gpu::Context>(device_, options);
+}
+
+void IndexCopy::search_async(const DeviceBatch& batch, const DeviceAnswers& answers,
+                             gpu::Context& context) const {
+  const FloatingPointScope floating_point;
+  if (context.device() != device_)
+    throw InvalidArgument("a context of GPU " + std::to_string(context.device()) +
+                          ", but the index is on GPU " + std::to_string(device_));
+  const cuda::DeviceScope scope(device_);
+  async_search_.enqueue(mirror_.latest(), batch, answers, context);
+}
+
+// Without hits.
+SearchResult IndexCopy::make_result(const MirrorView& view, Engine engine) const {
+  SearchResult result;
+  result.snapshot = view.snapshot;
+  result.stats.engine = engine == Engine::automatic ? Engine::bounded : engine;
+  result.stats.device = device_;
+  result.stats.rows_in_index = view.snapshot->num_rows;
+  return result;
+}
+
+SearchResult IndexCopy::search_current(const MirrorView& view, const Query& query, Engine engine,
+                                       Clock::time_point start) const {
+  SearchResult result = make_result(view, engine);
+  const ResolvedQuery resolved = resolve(query, *view.snapshot);
+  check_engine(engine, resolved.k);
+  if (view.mirror->has_rows()) single_search_.search(view, resolved, result.stats.engine, result);
+  result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  return result;
+}
+
+void IndexCopy::search_current(const MirrorView& view, std::span<const Query> queries, Engine engine,
+                               std::span<SearchResult> results) const {
+  std::ranges::fill(results, make_result(view, engine));
+  std::map<std::size_t, std::vector<std::size_t>> positions_by_k;
+  for (std::size_t q = 0; q < queries.size(); ++q)
+    positions_by_k[resolve_k(queries[q], *view.snapshot)].push_back(q);
+  for (const auto& [k, positions] : positions_by_k) {
+    check_engine(engine, k);
+    if (can_be_batch(view, engine, k)) {
+      batch_search_.search(view, queries, positions, k, results);
+    } else {
+      for (const std::size_t q : positions)
+        results[q] = search_current(view, queries[q], engine, Clock::now());
+    }
+  }
+}
+
+}  // namespace culmen

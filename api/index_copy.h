@@ -1,0 +1,74 @@
+// IndexCopy: the copy of an index on one device, and what searches it. A DeviceIndex has one, a DeviceGroup several.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "culmen/device.h"
+#include "gpu/cuda/error.h"
+#include "gpu/cuda/limits.h"
+#include "gpu/mirror/mirror.h"
+#include "gpu/search/async_search.h"
+#include "gpu/search/batch_search.h"
+#include "gpu/search/single_search.h"
+#include "gpu/search/workspace.h"
+
+namespace culmen {
+
+// Thread-safe. Methods make the device current while they run.
+class IndexCopy {
+ public:
+  // Throws as Index::to_device. loaded: as in make_device_index().
+  IndexCopy(std::shared_ptr<const Published> index, const DeviceOptions& options,
+            const gpu::LoadedTree* loaded);
+
+  // The version that is published now; the copy follows it first.
+  gpu::MirrorView latest() const;
+  // That version, if the copy has it.
+  std::optional<gpu::MirrorView> view_of(const std::shared_ptr<const Snapshot>& snapshot) const;
+  // That version, which is published, or was after the one that the copy has.
+  gpu::MirrorView follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats) const;
+  RefreshStats refresh() const;
+
+  using Clock = std::chrono::steady_clock;
+  // start: of the call, for SearchStats::elapsed_us.
+  SearchResult search(const gpu::MirrorView& view, const Query& query, Engine engine,
+                      Clock::time_point start) const;
+  // Writes as many results as there are queries.
+  void search(const gpu::MirrorView& view, std::span<const Query> queries, Engine engine,
+              std::span<SearchResult> results) const;
+  // The first of the answers is that of the query `first`.
+  void search_batch(const gpu::MirrorView& view, const QueryBatch& batch, Engine engine, std::size_t first,
+                    BatchAnswers& answers) const;
+
+  std::unique_ptr<gpu::Context> make_context(const ContextOptions& options) const;
+  void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, gpu::Context& context) const;
+
+  int device() const { return device_; }
+  DeviceMemory memory() const { return mirror_.memory(); }
+  std::size_t device_bytes() const { return mirror_.device_bytes(); }
+
+ private:
+  SearchResult make_result(const gpu::MirrorView& view, Engine engine) const;
+  void search_current(const gpu::MirrorView& view, std::span<const Query> queries, Engine engine,
+                      std::span<SearchResult> results) const;
+  SearchResult search_current(const gpu::MirrorView& view, const Query& query, Engine engine,
+                              Clock::time_point start) const;
+
+  int device_;
+  std::optional<cuda::DeviceScope> scope_;  // during construction only
+  cuda::Limits limits_;
+  mutable gpu::Mirror mirror_;
+  mutable gpu::WorkspacePool pool_;  // destroyed before the mirror: a workspace waits for its stream
+  gpu::SingleSearch single_search_;
+  gpu::BatchSearch batch_search_;
+  gpu::AsyncSearch async_search_;
+};
+
+// Throws InvalidArgument for what no search on a device can do.
+void check_device_search(const SearchOptions& options);
+
+}  // namespace culmen

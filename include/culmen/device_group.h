@@ -1,0 +1,70 @@
+// DeviceGroup: copies of an index on several GPUs, which answer together.
+//
+//   culmen::DeviceGroup on_gpus = index.to_devices({0, 1});
+//   std::vector<culmen::SearchResult> best = on_gpus.search(queries);
+//
+// Each GPU has a copy of the index. The queries of a batch are divided among the GPUs by the speed that each has shown;
+// a single query is answered by the GPU that has the least to do. All answers of a call are of one version of the
+// index, which the copies follow as a DeviceIndex does. Rows and score bits are those of Index::search.
+//
+// A GPU that fails, or has no room, is set aside: the call throws a CudaError or OutOfDeviceMemory whose device()
+// names it, and later calls are answered by the others. refresh() brings it back. If all have failed, all are tried
+// again.
+//
+// Thread safety: all methods may be called from any number of threads at once. Each GPU has one host thread, which
+// works on one batch after the other. A DeviceGroup is a handle; copying it is cheap and shares the copies on the GPUs.
+// Calls on a DeviceGroup that has been moved from throw InvalidArgument.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "culmen/device.h"
+#include "culmen/query.h"
+#include "culmen/search.h"
+
+namespace culmen {
+
+struct DeviceGroupOptions {
+  DeviceMemory memory = DeviceMemory::automatic;  // of each copy
+};
+
+// A GPU of a group.
+struct DeviceMember {
+  int device = 0;                              // its CUDA number
+  DeviceMemory memory = DeviceMemory::device;  // never automatic
+  std::size_t device_bytes = 0;
+  double share = 0;       // of a large batch, as it would be divided now
+  bool is_usable = true;  // false: set aside, since it has failed
+};
+
+class DeviceGroup {
+ public:
+  // As the methods of DeviceIndex with the same names. Batches of fewer than 256 queries are not divided.
+  [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;
+  [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
+                                                 const SearchOptions& options = {}) const;
+  [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
+
+  // Brings all copies to the index's current version now, also those that were set aside. One result for each GPU, in
+  // the order of to_devices(). Throws as DeviceIndex::refresh, after all GPUs have tried.
+  std::vector<RefreshStats> refresh() const;
+
+  // In the order of to_devices().
+  [[nodiscard]] std::vector<DeviceMember> members() const;
+  [[nodiscard]] std::vector<int> devices() const;
+
+ private:
+  friend DeviceGroup make_device_group(std::shared_ptr<const Published> index,
+                                       std::span<const DeviceOptions> devices,
+                                       std::span<const std::shared_ptr<const gpu::LoadedTree>> loaded);
+  class Impl;
+  explicit DeviceGroup(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace culmen
