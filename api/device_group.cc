@@ -11,8 +11,10 @@
 #include <string>
 
 #include "api/batch_answers.h"
+#include "api/group_context.h"
 #include "api/handle.h"
 #include "api/index_copy.h"
+#include "base/floating_point_scope.h"
 #include "base/lock_isolated.h"
 #include "culmen/error.h"
 #include "gpu/group/load_balance.h"
@@ -109,6 +111,41 @@ class DeviceGroup::Impl {
       copy.search_batch(view, part, engine, first, answers);
     });
     return answers;
+  }
+
+  std::unique_ptr<GroupContext::Impl> make_context(const GroupContextOptions& options) const {
+    if (options.device != kNoDevice) cuda::require_device(options.device);
+    return std::make_unique<GroupContext::Impl>(devices(), options);
+  }
+
+  void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, GroupContext::Impl& context) {
+    const FloatingPointScope floating_point;
+    gpu::AsyncSearch::check(batch, answers);
+    if (!context.is_for(devices())) throw InvalidArgument("a context of another group of GPUs");
+    Positions members;
+    std::vector<std::size_t> shares;
+    divide(batch.num_queries, members, shares);
+    if (members.size() == 1) members = {at_home(members.front(), context.home())};
+    const std::vector<MirrorView> views = views_of(members);
+    const auto width = static_cast<std::size_t>(views.front().snapshot->num_attributes());
+    const std::vector<DeviceBatch> parts = parts_of(batch, shares, width);
+    check(members,
+          on_devices(members, [&](std::size_t i) { context.lane(members[i]).reserve(parts[i], width); }));
+    const cuda::Event& start = context.mark_start();
+    std::size_t first = 0;
+    std::vector<std::exception_ptr> errors = on_devices(members, [&](std::size_t i) {
+      const DeviceAnswers part = {answers.ids + first * batch.k, answers.scores + first * batch.k,
+                                  answers.counts + first};
+      first += shares[i];
+      context.lane(members[i])
+          .enqueue(members_[members[i]].copy->async_search(), views[i], parts[i], part, start);
+    });
+    // The stream waits for those that have failed, too: they may have begun.
+    const std::vector<std::exception_ptr> ends =
+        on_devices(members, [&](std::size_t i) { context.wait_for(context.lane(members[i]).end()); });
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (errors[i] == nullptr) errors[i] = ends[i];
+    check(members, errors);
   }
 
   std::vector<RefreshStats> refresh() {
@@ -281,6 +318,43 @@ class DeviceGroup::Impl {
     check(members, errors);
   }
 
+  // Calls task(i) for members[i] each, in order, on its device. Returns the errors.
+  std::vector<std::exception_ptr> on_devices(const Positions& members, const auto& task) const {
+    std::vector<std::exception_ptr> errors;
+    for (std::size_t i = 0; i < members.size(); ++i)
+      errors.push_back(caught([&] {
+        const cuda::DeviceScope scope(members_[members[i]].device);
+        task(i);
+      }));
+    return errors;
+  }
+
+  std::vector<int> devices() const {
+    std::vector<int> numbers;
+    for (const Member& member : members_) numbers.push_back(member.device);
+    return numbers;
+  }
+
+  // A usable member on this device, which need not copy weights and answers; `member` if there is none.
+  std::size_t at_home(std::size_t member, int home) {
+    const std::lock_guard lock(mutex_);
+    const Positions all = usable();
+    const auto found = std::ranges::find_if(all, [&](std::size_t m) { return members_[m].device == home; });
+    return found == all.end() ? member : *found;
+  }
+
+  static std::vector<DeviceBatch> parts_of(const DeviceBatch& batch, std::span<const std::size_t> shares,
+                                           std::size_t width) {
+    std::vector<DeviceBatch> parts(shares.size(), batch);
+    const double* weights = batch.weights;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      parts[i].weights = weights;
+      parts[i].num_queries = shares[i];
+      weights += shares[i] * width;
+    }
+    return parts;
+  }
+
   // Views of one version, the one that is published now. Copies what is new in it first.
   std::vector<MirrorView> views_of(const Positions& members) {
     const std::shared_ptr<const Snapshot> snapshot = index_->get();
@@ -331,6 +405,15 @@ std::vector<SearchResult> DeviceGroup::search(std::span<const Query> queries,
 BatchAnswers DeviceGroup::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
   check_device_search(options);
   return held_by(impl_, kKind).search_batch(batch, options.engine);
+}
+
+GroupContext DeviceGroup::make_context(const GroupContextOptions& options) const {
+  return GroupContext(held_by(impl_, kKind).make_context(options));
+}
+
+void DeviceGroup::search_async(const DeviceBatch& batch, const DeviceAnswers& answers,
+                               GroupContext& context) const {
+  held_by(impl_, kKind).search_async(batch, answers, held_by(context.impl_, "GroupContext"));
 }
 
 std::vector<RefreshStats> DeviceGroup::refresh() const {

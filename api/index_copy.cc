@@ -56,7 +56,8 @@ IndexCopy::IndexCopy(std::shared_ptr<const Published> index, const DeviceOptions
       pool_(limits_),
       single_search_(limits_, pool_),
       batch_search_(limits_, pool_),
-      async_search_(limits_) {
+      async_search_(limits_),
+      flat_search_(options.device, async_search_) {
   scope_.reset();
 }
 
@@ -97,6 +98,14 @@ void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, En
                              std::size_t first, BatchAnswers& answers) const {
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
+  if (batch.scale == Scale::none && can_be_batch(view, engine, answers.k)) {
+    const std::optional<std::size_t> refused = flat_search_.search(view, batch, first, answers);
+    if (!refused) return;
+    const std::size_t width = view.snapshot->attributes.size();
+    QueryBatch one = batch;
+    one.weights = batch.weights.subspan(*refused * width, width);
+    static_cast<void>(resolve(queries_of(one, width).front(), *view.snapshot));  // throws, and says why
+  }
   const std::vector<Query> queries = queries_of(batch, view.snapshot->attributes.size());
   std::vector<SearchResult> results(queries.size());
   search_current(view, queries, engine, results);

@@ -13,6 +13,7 @@
 #include "gpu/mirror/mirror.h"
 #include "gpu/search/async_search.h"
 #include "gpu/search/batch_search.h"
+#include "gpu/search/flat_search.h"
 #include "gpu/search/single_search.h"
 #include "gpu/search/workspace.h"
 
@@ -46,6 +47,7 @@ class IndexCopy {
 
   std::unique_ptr<gpu::Context> make_context(const ContextOptions& options) const;
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, gpu::Context& context) const;
+  const gpu::AsyncSearch& async_search() const { return async_search_; }
 
   int device() const { return device_; }
   DeviceMemory memory() const { return mirror_.memory(); }
@@ -66,6 +68,7 @@ class IndexCopy {
   gpu::SingleSearch single_search_;
   gpu::BatchSearch batch_search_;
   gpu::AsyncSearch async_search_;
+  gpu::FlatSearch flat_search_;
 };
 
 // Throws InvalidArgument for what no search on a device can do.

@@ -15,6 +15,7 @@ class gpu::Context {};
 
 class DeviceIndex::Impl {};
 class DeviceGroup::Impl {};
+class GroupContext::Impl {};
 
 int num_devices() noexcept {
   return 0;
@@ -90,6 +91,22 @@ std::vector<SearchResult> DeviceGroup::search(std::span<const Query> /*queries*/
 }
 BatchAnswers DeviceGroup::search_batch(const QueryBatch& /*batch*/, const SearchOptions& /*options*/) const {
   return {};
+}
+GroupContext DeviceGroup::make_context(const GroupContextOptions& /*options*/) const {
+  return GroupContext(nullptr);
+}
+void DeviceGroup::search_async(const DeviceBatch& /*batch*/, const DeviceAnswers& /*answers*/,
+                               GroupContext& /*context*/) const {}
+GroupContext::GroupContext(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+GroupContext::GroupContext(GroupContext&& other) noexcept = default;
+GroupContext& GroupContext::operator=(GroupContext&& other) noexcept = default;
+GroupContext::~GroupContext() = default;
+void GroupContext::synchronize() const {}
+CUstream_st* GroupContext::stream() const {
+  return nullptr;
+}
+int GroupContext::device() const {
+  return kNoDevice;
 }
 std::vector<RefreshStats> DeviceGroup::refresh() const {
   return {};

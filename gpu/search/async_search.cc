@@ -31,16 +31,6 @@ constexpr std::size_t scratch_bytes(std::size_t num_queries, std::size_t query_s
   return kCounterBytes + num_queries * bytes_each(query_stride, k);
 }
 
-void check(const DeviceBatch& batch, const DeviceAnswers& answers) {
-  if (batch.k == 0 || batch.k > kMaxDeviceK)
-    throw InvalidArgument("k is " + std::to_string(batch.k) + "; search_async takes 1 to " +
-                          std::to_string(kMaxDeviceK));
-  if (batch.num_queries == 0) return;
-  if (batch.weights == nullptr) throw InvalidArgument("DeviceBatch::weights is null");
-  if (answers.ids == nullptr || answers.scores == nullptr || answers.counts == nullptr)
-    throw InvalidArgument("DeviceAnswers has a null pointer; ids, scores and counts are all written");
-}
-
 // Queries of a batch in one part. shared_bytes: of the batch, beside its parts.
 std::size_t queries_at_once(std::size_t num_queries, std::size_t query_stride, std::size_t k,
                             std::size_t shared_bytes, std::size_t max_scratch_bytes) {
@@ -55,6 +45,16 @@ std::size_t queries_at_once(std::size_t num_queries, std::size_t query_stride, s
 }
 
 }  // namespace
+
+void AsyncSearch::check(const DeviceBatch& batch, const DeviceAnswers& answers) {
+  if (batch.k == 0 || batch.k > kMaxDeviceK)
+    throw InvalidArgument("k is " + std::to_string(batch.k) + "; search_async takes 1 to " +
+                          std::to_string(kMaxDeviceK));
+  if (batch.num_queries == 0) return;
+  if (batch.weights == nullptr) throw InvalidArgument("DeviceBatch::weights is null");
+  if (answers.ids == nullptr || answers.scores == nullptr || answers.counts == nullptr)
+    throw InvalidArgument("DeviceAnswers has a null pointer; ids, scores and counts are all written");
+}
 
 void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, const DeviceAnswers& answers,
                           Context& context) const {

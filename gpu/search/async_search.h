@@ -22,6 +22,9 @@ class AsyncSearch {
   void enqueue(const MirrorView& view, const DeviceBatch& batch, const DeviceAnswers& answers,
                Context& context) const;
 
+  // Throws InvalidArgument for a k out of range and null pointers.
+  static void check(const DeviceBatch& batch, const DeviceAnswers& answers);
+
  private:
   // A part of a batch: its queries, its weights and where its answers go.
   struct Part {

@@ -91,9 +91,9 @@ inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
   return sizeof(SweepQuery) + sweep_capacity(k) * sizeof(SeedRow) + kItemsEach * sizeof(FrontierItem) +
          (words + 1) / 2 * 2 * sizeof(float);
 }
-// For all queries of a batch together: 8,400 with k = 16, or 5,000 with k = 128, can be handed over. The others
+// For all queries of a batch together: 16,800 with k = 16, or 10,000 with k = 128, can be handed over. The others
 // complete their walks.
-inline constexpr std::size_t kMaxSweepBytes = 256 << 20;
+inline constexpr std::size_t kMaxSweepBytes = 512 << 20;
 
 // A sweep for up to `most` queries in sweep_bytes_each() * most bytes, aligned to 8.
 inline SweepRef make_sweep(const MirrorRef& mirror, std::byte* memory, std::size_t most, std::size_t k) {

@@ -116,21 +116,13 @@ BatchCounters* Workspace::batch_counters() const {
 }
 
 std::unique_ptr<Workspace> WorkspacePool::take() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      std::unique_ptr<Workspace> workspace = std::move(idle_.back());
-      idle_.pop_back();
-      return workspace;
-    }
-  }
-  return std::make_unique<Workspace>(limits_);
+  std::unique_ptr<Workspace> workspace = idle_.take();
+  return workspace != nullptr ? std::move(workspace) : std::make_unique<Workspace>(limits_);
 }
 
 void WorkspacePool::give_back(std::unique_ptr<Workspace> workspace) {
   workspace->trim();
-  const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(workspace));
+  idle_.give_back(std::move(workspace));
 }
 
 }  // namespace culmen::gpu

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "culmen/search.h"
 #include "gpu/cuda/buffer.h"
 #include "gpu/search/best_candidates.h"
 #include "gpu/search/engines.h"
+#include "gpu/search/idle_pool.h"
 #include "query/resolved_query.h"
 
 namespace culmen::gpu {
@@ -94,8 +94,7 @@ class WorkspacePool {
 
  private:
   cuda::Limits limits_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Workspace>> idle_;
+  IdlePool<Workspace> idle_;
 };
 
 }  // namespace culmen::gpu

@@ -66,7 +66,7 @@ struct ContextOptions {
   // the context is destroyed. Null: a stream of the context's own (for CUDA's default stream, pass cudaStreamLegacy).
   CUstream_st* stream = nullptr;
   // The limit on the device memory that the context keeps. A batch that needs more is answered in parts, one after the
-  // other. Up to 256 MiB of it are for slow queries, which take longer with less. 0: as much as the largest batch of up
+  // other. Up to 512 MiB of it are for slow queries, which take longer with less. 0: as much as the largest batch of up
   // to 1,048,576 queries has needed.
   std::size_t scratch_bytes = 0;
 };
@@ -136,11 +136,12 @@ class DeviceIndex {
 
   // One result per query, in order, all of one version. A warp works on each query, so thousands are answered
   // in the time of a few. A batch takes about 31 KiB of scratch memory per query for k = 16 and 52 KiB for k = 128, up
-  // to 256 MiB, and some for queries and counts. The memory is kept for the next batch.
+  // to 512 MiB, and some for queries and counts. The memory is kept for the next batch.
   [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
                                                  const SearchOptions& options = {}) const;
 
-  // As Index::search_batch.
+  // As Index::search_batch. The GPU plans the queries, and the host only copies weights and answers, unless they are
+  // scaled (Scale::minmax) or k is above kMaxDeviceK.
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
 
   // Throws CudaError.

@@ -24,6 +24,7 @@
 
 #include "culmen/device.h"
 #include "culmen/query.h"
+#include "culmen/resources.h"
 #include "culmen/search.h"
 
 namespace culmen {
@@ -41,6 +42,33 @@ struct DeviceMember {
   bool is_usable = true;  // false: set aside, since it has failed
 };
 
+struct GroupContextOptions {
+  int device = kNoDevice;  // the home: where weights and answers are; kNoDevice: the first GPU of the group
+  CUstream_st* stream = nullptr;  // on the home; as in ContextOptions
+  std::size_t scratch_bytes = 0;  // of each GPU; as in ContextOptions
+};
+
+// One caller's stream, and what each GPU needs, for DeviceGroup::search_async. It serves one call at a time. The
+// destructor waits for what was enqueued.
+class GroupContext {
+ public:
+  GroupContext(GroupContext&& other) noexcept;
+  GroupContext& operator=(GroupContext&& other) noexcept;
+  ~GroupContext();
+
+  // As DeviceContext::synchronize.
+  void synchronize() const;
+  [[nodiscard]] CUstream_st* stream() const;
+  [[nodiscard]] int device() const;  // the home
+
+ private:
+  friend class DeviceGroup;
+  class Impl;
+  explicit GroupContext(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
 class DeviceGroup {
  public:
   // As the methods of DeviceIndex with the same names. Batches of fewer than 256 queries are not divided.
@@ -48,6 +76,15 @@ class DeviceGroup {
   [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
                                                  const SearchOptions& options = {}) const;
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
+
+  // Throws OutOfDeviceMemory or CudaError.
+  [[nodiscard]] GroupContext make_context(const GroupContextOptions& options = {}) const;
+
+  // As DeviceIndex::search_async, with weights and answers in the memory of the context's home. Other GPUs get their
+  // share of the weights by copies from there, and the home gets their answers: directly if there is a path between the
+  // two, else through the host. If the call throws, what it had enqueued on some GPUs still ends before the stream goes
+  // on, and some of the answers may have been written.
+  void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, GroupContext& context) const;
 
   // Brings all copies to the index's current version now, also those that were set aside. One result for each GPU, in
   // the order of to_devices(). Throws as DeviceIndex::refresh, after all GPUs have tried.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from ._schema import Schema
 
 _LEGACY_STREAM = 1  # cudaStreamLegacy, which libraries call 0
 _CUDA = 2  # kDLCUDA
+
+_Copy = TypeVar("_Copy", bound="_OnGpu")
 
 
 def device_number(device: str | None) -> int:
@@ -40,23 +42,16 @@ class DeviceAnswers(NamedTuple):
     counts: Any  #: int32 [q]; -1 where Index.search would refuse the weights
 
 
-class DeviceIndex:
-    """The copy of an index on a GPU, with the same answers to the same bits.
-
-    It follows the index: a search that starts after a change has returned sees the change. `index.to("cuda:0")` makes
-    it. All methods may be called from any number of threads.
-    """
+class _OnGpu:
+    """What copies on one GPU and on several have in common."""
 
     __slots__ = ("_handle", "_schema", "_contexts", "__weakref__")
-    _handle: _core.DeviceIndex
+    _handle: Any
     _schema: Schema
-    _contexts: dict[tuple[int, int], _core.DeviceContext]
-
-    def __init__(self) -> None:
-        raise TypeError('a copy on a GPU comes from index.to("cuda:0")')
+    _contexts: dict[tuple[int, ...], Any]
 
     @classmethod
-    def _of(cls, handle: _core.DeviceIndex, schema: Schema) -> DeviceIndex:
+    def _of(cls: type[_Copy], handle: Any, schema: Schema) -> _Copy:
         copy = object.__new__(cls)
         copy._handle, copy._schema, copy._contexts = handle, schema, {}
         return copy
@@ -100,7 +95,7 @@ class DeviceIndex:
         if k is None:
             raise InvalidArgument("weights in device memory need a k: it is the width of their answers")
         ids, scores, counts = library.answers(num_queries, k)
-        context = self._context(library.stream())
+        context = self._context(library.stream(), weights.__dlpack_device__()[1])
         self._handle.search_async(
             library.address(matrix),
             num_queries,
@@ -117,12 +112,35 @@ class DeviceIndex:
             return DeviceAnswers(ids[0], scores[0], counts[0])
         return DeviceAnswers(ids, scores, counts)
 
-    def _context(self, stream: int) -> _core.DeviceContext:
+    def _context(self, stream: int, device: int) -> Any:
         """A context serves one call at a time, so each thread has one per stream."""
-        key = threading.get_ident(), stream
+        key = threading.get_ident(), stream, device
         if key not in self._contexts:
-            self._contexts[key] = self._handle.make_context(stream or _LEGACY_STREAM)
+            self._contexts[key] = self._make_context(stream or _LEGACY_STREAM, device)
         return self._contexts[key]
+
+    def _make_context(self, stream: int, device: int) -> Any:
+        raise NotImplementedError
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a copy on a GPU is not pickled: save() the index, and open() it in the other process")
+
+
+class DeviceIndex(_OnGpu):
+    """The copy of an index on a GPU, with the same answers to the same bits.
+
+    It follows the index: a search that starts after a change has returned sees the change. `index.to("cuda:0")` makes
+    it. All methods may be called from any number of threads.
+    """
+
+    __slots__ = ()
+    _handle: _core.DeviceIndex
+
+    def __init__(self) -> None:
+        raise TypeError('a copy on a GPU comes from index.to("cuda:0")')
+
+    def _make_context(self, stream: int, device: int) -> _core.DeviceContext:
+        return self._handle.make_context(stream)
 
     def refresh(self) -> RefreshStats:
         """Brings the copy to the index's current version now, instead of in the next search."""
@@ -146,51 +164,27 @@ class DeviceIndex:
     def __repr__(self) -> str:
         return f"<culmen.DeviceIndex on {self.device}: {self.device_bytes} bytes, rows in {self.memory} memory>"
 
-    def __reduce__(self) -> Any:
-        raise TypeError("a copy on a GPU is not pickled: save() the index, and open() it in the other process")
 
-
-class DeviceGroup:
+class DeviceGroup(_OnGpu):
     """Copies of an index on several GPUs, which answer together, with the same answers to the same bits.
 
     The queries of a matrix are divided among the GPUs by the speed that each has shown; a single query is answered by
-    the GPU that has the least to do. The copies follow the index as a DeviceIndex does.
-    `index.to(["cuda:0", "cuda:1"])` makes it. All methods may be called from any number of threads.
+    the GPU that has the least to do. The copies follow the index as a DeviceIndex does. Weights in device memory may
+    be on any GPU; the answers are on the same one. `index.to(["cuda:0", "cuda:1"])` makes a group. All methods may be
+    called from any number of threads.
 
     A GPU that fails, or has no room, is set aside: the call raises CudaError or OutOfDeviceMemory, whose text names
     it, and later calls are answered by the others. refresh() brings it back.
     """
 
-    __slots__ = ("_handle", "_schema", "__weakref__")
+    __slots__ = ()
     _handle: _core.DeviceGroup
-    _schema: Schema
 
     def __init__(self) -> None:
         raise TypeError('copies on several GPUs come from index.to(["cuda:0", "cuda:1"])')
 
-    @classmethod
-    def _of(cls, handle: _core.DeviceGroup, schema: Schema) -> DeviceGroup:
-        group = object.__new__(cls)
-        group._handle, group._schema = handle, schema
-        return group
-
-    def search(
-        self,
-        weights: Any,
-        k: int | None = TEN_OR_ALL,
-        *,
-        where: Where = None,
-        min_score: float | None = None,
-        scale: str = "none",
-        missing: str = "skip",
-        engine: str = "auto",
-    ) -> Result | BatchResult:
-        """As Index.search.
-
-        Raises:
-            OutOfDeviceMemory, CudaError: in addition to what Index.search raises.
-        """
-        return search(self._handle, self._schema, weights, k, (where, min_score, scale, missing, engine))
+    def _make_context(self, stream: int, device: int) -> _core.GroupContext:
+        return self._handle.make_context(stream, device)
 
     def refresh(self) -> list[RefreshStats]:
         """Brings all copies to the index's current version now, also those that were set aside."""
@@ -208,9 +202,6 @@ class DeviceGroup:
 
     def __repr__(self) -> str:
         return f"<culmen.DeviceGroup on {', '.join(self.devices)}>"
-
-    def __reduce__(self) -> Any:
-        raise TypeError("copies on GPUs are not pickled: save() the index, and open() it in the other process")
 
 
 def _is_on_gpu(weights: Any) -> bool:

@@ -25,9 +25,12 @@ T* pointer(std::uintptr_t address) {
   return reinterpret_cast<T*>(address);
 }
 
-// A context for a caller's stream; 0: a stream of its own.
+// Contexts for a caller's stream.
 DeviceContext make_context(const DeviceCopy& copy, std::uintptr_t stream) {
   return copy.on_gpu.make_context({.stream = pointer<CUstream_st>(stream)});
+}
+GroupContext make_group_context(const GroupCopy& copy, std::uintptr_t stream, int device) {
+  return copy.on_gpu.make_context({.device = device, .stream = pointer<CUstream_st>(stream)});
 }
 
 template <typename Copy>
@@ -64,9 +67,10 @@ ManyAnswers search_matrix(const Copy& copy, const Matrix& weights, std::optional
 }
 
 // The addresses are in device memory; culmen/device.h has the shapes.
-void search_async(const DeviceCopy& copy, std::uintptr_t weights, std::size_t num_queries, std::size_t k,
+template <typename Copy, typename Context>
+void search_async(const Copy& copy, std::uintptr_t weights, std::size_t num_queries, std::size_t k,
                   nb::handle where, std::optional<double> min_score, std::string_view missing,
-                  std::uintptr_t ids, std::uintptr_t scores, std::uintptr_t counts, DeviceContext& context) {
+                  std::uintptr_t ids, std::uintptr_t scores, std::uintptr_t counts, Context& context) {
   const DeviceBatch batch = {.weights = pointer<const double>(weights),
                              .num_queries = num_queries,
                              .k = k,
@@ -78,14 +82,25 @@ void search_async(const DeviceCopy& copy, std::uintptr_t weights, std::size_t nu
       batch, {pointer<std::int64_t>(ids), pointer<double>(scores), pointer<std::uint32_t>(counts)}, context);
 }
 
-template <typename Copy>
+template <typename Copy, typename Context>
 nb::class_<Copy> bind_searches(nb::module_& module, const char* name) {
   return nb::class_<Copy>(module, name)
       .def("search", search<Copy>, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"))
       .def("search_matrix", search_matrix<Copy>, nb::arg("weights"), nb::arg("k").none(),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
-           nb::arg("engine"));
+           nb::arg("engine"))
+      .def("search_async", search_async<Copy, Context>, nb::arg("weights"), nb::arg("num_queries"),
+           nb::arg("k"), nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("missing"),
+           nb::arg("ids"), nb::arg("scores"), nb::arg("counts"), nb::arg("context"));
+}
+
+template <typename Context>
+void bind_context(nb::module_& module, const char* name) {
+  nb::class_<Context>(module, name).def("synchronize", [](const Context& context) {
+    const GilReleased released;
+    context.synchronize();
+  });
 }
 
 nb::list members_of(const GroupCopy& copy) {
@@ -114,16 +129,14 @@ nb::list refresh_group(const GroupCopy& copy) {
 void bind_device(nb::module_& module) {
   module.def("num_devices", num_devices,
              "How many GPUs there are: 0 also without a driver, or if culmen was built without CUDA.");
-  nb::class_<DeviceContext>(module, "DeviceContext").def("synchronize", [](const DeviceContext& context) {
-    const GilReleased released;
-    context.synchronize();
-  });
-  bind_searches<GroupCopy>(module, "DeviceGroup").def("refresh", refresh_group).def("members", members_of);
-  bind_searches<DeviceCopy>(module, "DeviceIndex")
+  bind_context<DeviceContext>(module, "DeviceContext");
+  bind_context<GroupContext>(module, "GroupContext");
+  bind_searches<GroupCopy, GroupContext>(module, "DeviceGroup")
+      .def("make_context", make_group_context)
+      .def("refresh", refresh_group)
+      .def("members", members_of);
+  bind_searches<DeviceCopy, DeviceContext>(module, "DeviceIndex")
       .def("make_context", make_context)
-      .def("search_async", search_async, nb::arg("weights"), nb::arg("num_queries"), nb::arg("k"),
-           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("missing"), nb::arg("ids"),
-           nb::arg("scores"), nb::arg("counts"), nb::arg("context"))
       .def("refresh",
            [](const DeviceCopy& copy) { return report(without_gil([&] { return copy.on_gpu.refresh(); })); })
       .def("device", [](const DeviceCopy& copy) { return copy.on_gpu.device(); })

@@ -1,5 +1,6 @@
 """Copies on a GPU: the same answers as on the CPU, from host arrays and from tensors of torch and CuPy."""
 
+import contextlib
 import gc
 import threading
 
@@ -177,3 +178,19 @@ def test_groups_refuse():
     weights[500] = 0
     with pytest.raises(culmen.InvalidArgument, match="query 500"):
         index.to(all_gpus(2)).search(weights)
+
+
+@pytest.mark.parametrize("library", [0, 1], ids=["torch", "cupy"])
+def test_groups_answer_tensors_where_they_are(library):
+    to_gpu, to_host, make_stream, use = list(libraries())[library]
+    index = index_of()
+    group = index.to(all_gpus(3))
+    weights = questions(3000)
+    expected = index.search(weights, 16, where="a1<=1")
+    for stream in (None, make_stream()):
+        with contextlib.nullcontext() if stream is None else use(stream):
+            for count in (1, 100, 3000):
+                ids, scores, counts = group.search(to_gpu(weights[:count]), 16, where="a1<=1")
+                assert (to_host(ids) == expected.ids[:count]).all()
+                assert (to_host(scores) == expected.scores[:count]).all()
+                assert (to_host(counts) == expected.counts[:count]).all()

@@ -68,7 +68,8 @@ class OnDevice {
         ids_(to_device(std::vector<std::int64_t>(num_slots() + kGuard, kJunkId))),
         counts_(to_device(std::vector<std::uint32_t>(num_queries() + kGuard, kJunkCount))) {}
 
-  void enqueue(const DeviceIndex& index, DeviceContext& context) const {
+  // A DeviceIndex or a DeviceGroup, and a context of it.
+  void enqueue(const auto& index, auto& context) const {
     index.search_async({.weights = weights_.data(),
                         .num_queries = num_queries(),
                         .k = batch_.k,

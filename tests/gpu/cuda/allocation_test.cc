@@ -90,6 +90,22 @@ TEST_F(Allocation, OfABatchFails) {
   EXPECT_GE(num_failed, 9);
 }
 
+TEST_F(Allocation, OfAFlatBatchFails) {
+  std::vector<double> weights;
+  for (int q = 0; q < 100; ++q) weights.insert(weights.end(), weights_.begin(), weights_.end());
+  const QueryBatch batch = {.weights = weights, .k = 20, .where = {{0, 0.0, 2.0}}};
+  const BatchAnswers expected = index_.search_batch(batch);
+  const int num_failed =
+      fail_each_allocation([&] { return index_.to_device(); },
+                           [&](const DeviceIndex& on_gpu) { static_cast<void>(on_gpu.search_batch(batch)); },
+                           [&](const DeviceIndex& on_gpu) {
+                             const BatchAnswers found = on_gpu.search_batch(batch);
+                             EXPECT_EQ(found.ids, expected.ids);
+                             EXPECT_EQ(found.scores, expected.scores);
+                           });
+  EXPECT_GE(num_failed, 9);  // a stream, three events, four arrays and scratch memory
+}
+
 // After a search with the usual list.
 TEST_F(Allocation, OfALargerCandidateListFails) {
   const Table table = random_table(random_, ValueClass::uniform_f32, 1'100'000, 2);

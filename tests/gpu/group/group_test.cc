@@ -24,19 +24,13 @@
 #include "tests/generators.h"
 #include "tests/gpu/device_trial.h"
 #include "tests/gpu/gpu_testing.h"
+#include "tests/gpu/group/group_devices.h"
 #include "tests/index/write/written_tree.h"
 
 namespace culmen::test {
 namespace {
 
 constexpr std::array<std::size_t, 4> kSizes = {1, 2, 3, 8};
-
-// All GPUs that there are, as often as it takes.
-std::vector<int> devices_of(std::size_t count) {
-  std::vector<int> devices(count);
-  for (std::size_t d = 0; d < count; ++d) devices[d] = static_cast<int>(d) % num_devices();
-  return devices;
-}
 
 DeviceGroup group_over(const std::shared_ptr<const Published>& published, std::size_t count,
                        DeviceMemory memory = DeviceMemory::device) {

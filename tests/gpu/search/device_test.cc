@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -252,6 +253,83 @@ TEST(Device, AnswersABatchInFlatArraysAsTheCpuDoes) {
   }
   EXPECT_THROW(static_cast<void>(on_gpu.search_batch({.weights = std::span(weights).first(2)})),
                InvalidArgument);
+}
+
+// The text of the error that a batch throws, or its answers.
+std::string outcome_of(const auto& index, const QueryBatch& batch, BatchAnswers& answers) {
+  try {
+    answers = index.search_batch(batch);
+    return "";
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+}
+
+std::string difference_of(const auto& index, const auto& on_gpu, const QueryBatch& batch) {
+  BatchAnswers expected, found;
+  const std::string error = outcome_of(index, batch, expected), other = outcome_of(on_gpu, batch, found);
+  if (error.empty() != other.empty()) return "\"" + error + "\" and \"" + other + "\"";
+  if (found.num_queries != expected.num_queries || found.k != expected.k) return "shapes";
+  if (found.counts != expected.counts) return "counts";
+  if (found.ids != expected.ids) return "ids";
+  return found.scores == expected.scores ? "" : "scores";
+}
+
+// One query of each trial, with other weights: filters, missing values, min_score, both scales.
+TEST_P(DeviceEngines, AnswerFlatBatchesAsTheCpuDoes) {
+  SKIP_WITHOUT_GPU();
+  const std::uint64_t num_tables = num_cases(1000) / (8 * kNumValueClasses) + 1;
+  const auto value_class = static_cast<std::uint64_t>(GetParam());
+  for (std::uint64_t t = 0; t < num_tables; ++t) {
+    const std::uint64_t seed = only_seed() != 0 ? only_seed() : (value_class + 1) * 4'000'000'000 + t;
+    const Trial trial(seed, GetParam());
+    const Index index = Index::build(trial.table.view(), trial.options);
+    const DeviceIndex on_gpu = index.to_device({.memory = trial.memory});
+    Random random(seed);
+    for (const Query& query : trial.queries) {
+      std::vector<double> weights = query.weights;
+      while (weights.size() < 50 * query.weights.size())
+        for (const double weight : random_weights(random, query.weights.size())) weights.push_back(weight);
+      const QueryBatch batch = {.weights = weights,
+                                .k = query.k.value_or(20),
+                                .where = query.where,
+                                .min_score = query.min_score,
+                                .scale = query.scale,
+                                .missing = query.missing};
+      ASSERT_EQ(difference_of(index, on_gpu, batch), "")
+          << describe(query) << "\n"
+          << rerun_command(seed, "device_test", "*/" + std::string(value_class_name(GetParam())));
+    }
+    if (only_seed() != 0) return;
+  }
+}
+
+// Several parts of a batch are under way at once.
+TEST(Device, AnswersFlatBatchesOfManyParts) {
+  SKIP_WITHOUT_GPU();
+  Random random(19);
+  const Table table = random_table(random, ValueClass::uniform_f32, 3000, 2);
+  const Index index = Index::build(table.view());
+  const DeviceIndex on_gpu = index.to_device();
+  std::vector<double> weights;
+  for (int q = 0; q < 70'000; ++q)
+    for (const double weight : random_weights(random, 2)) weights.push_back(weight);
+  for (const std::size_t num_queries : {1, 16'383, 16'384, 16'385, 32'768, 70'000})
+    EXPECT_EQ(difference_of(index, on_gpu, {.weights = std::span(weights).first(2 * num_queries), .k = 3}),
+              "");
+  for (const std::size_t wrong : {0, 16'384, 40'000, 69'999}) {
+    std::vector<double> some = weights;
+    some[2 * wrong] = std::numeric_limits<double>::infinity();
+    BatchAnswers none;
+    EXPECT_EQ(outcome_of(on_gpu, {.weights = some, .k = 1}, none),
+              outcome_of(index, {.weights = some, .k = 1}, none));
+    some[2 * wrong] = some[2 * wrong + 1] = 0;
+    EXPECT_EQ(outcome_of(on_gpu, {.weights = some, .k = 1}, none),
+              outcome_of(index, {.weights = some, .k = 1}, none));
+    EXPECT_NE(outcome_of(on_gpu, {.weights = some, .k = 1}, none), "");
+  }
+  for (const std::size_t k : {1000, 1024, 1025, 5000})
+    EXPECT_EQ(difference_of(index, on_gpu, {.weights = std::span(weights).first(2 * 5000), .k = k}), "");
 }
 
 TEST(Device, RefusesWhatItCannotDo) {

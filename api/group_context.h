@@ -1,0 +1,41 @@
+// The implementation of GroupContext: a stream on the home, where weights and answers are, and a lane for each member.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "culmen/device_group.h"
+#include "gpu/cuda/buffer.h"
+#include "gpu/group/lane.h"
+
+namespace culmen {
+
+class GroupContext::Impl {
+ public:
+  // devices: of the group's members. Throws OutOfDeviceMemory or CudaError.
+  Impl(std::span<const int> devices, const GroupContextOptions& options);
+
+  int home() const { return home_; }
+  cudaStream_t stream() const { return stream_; }
+  // Whether the group has these members.
+  bool is_for(std::span<const int> devices) const;
+  gpu::Lane& lane(std::size_t member) { return *lanes_[member]; }
+
+  // The point that the stream has reached now; what is enqueued after wait_for() begins after `end`.
+  const cuda::Event& mark_start();
+  void wait_for(const cuda::Event& end);
+  void synchronize() const;
+
+ private:
+  int home_;
+  std::vector<int> devices_;
+  std::optional<cuda::DeviceScope> scope_;  // of the home, during construction only
+  std::optional<cuda::Stream> own_stream_;
+  cudaStream_t stream_;
+  cuda::Event start_;
+  std::vector<std::unique_ptr<gpu::Lane>> lanes_;
+};
+
+}  // namespace culmen

@@ -1,0 +1,154 @@
+#include "gpu/search/flat_search.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "gpu/search/context.h"
+
+namespace culmen::gpu {
+namespace {
+
+// Queries and hits of a part of a batch, at most. While the host copies the answers of a part, the device works on the
+// next.
+constexpr std::size_t kMaxQueries = 1 << 14;
+constexpr std::size_t kMaxHits = 1 << 21;
+
+void copy_in_parallel(std::span<const std::byte> from, std::byte* to) {
+  constexpr std::size_t kGrain = 256 << 10;
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, from.size(), kGrain),
+                    [&](const tbb::blocked_range<std::size_t>& range) {
+                      std::memcpy(to + range.begin(), from.data() + range.begin(), range.size());
+                    });
+}
+
+// The answers of a part in one piece of memory: ids, scores, counts.
+struct PartArrays {
+  std::int64_t* ids;
+  double* scores;
+  std::uint32_t* counts;
+
+  PartArrays(std::byte* memory, std::size_t num_queries, std::size_t k)
+      : ids(reinterpret_cast<std::int64_t*>(memory)),
+        scores(reinterpret_cast<double*>(ids + num_queries * k)),
+        counts(reinterpret_cast<std::uint32_t*>(scores + num_queries * k)) {}
+
+  static constexpr std::size_t num_bytes(std::size_t num_queries, std::size_t k) {
+    return num_queries * (k * (sizeof(std::int64_t) + sizeof(double)) + sizeof(std::uint32_t));
+  }
+};
+
+}  // namespace
+
+// A stream, its scratch memory, and room for two parts of a batch: one that the device works on, and one that the host
+// copies.
+class FlatSearch::Space {
+ public:
+  explicit Space(int device) : context_(device, {}) {}
+  ~Space() { cudaStreamSynchronize(context_.stream()); }
+  Space(const Space&) = delete;
+  Space& operator=(const Space&) = delete;
+
+  // Enqueues a part of the batch, its weights. The part before the one before it has been collected.
+  void enqueue(const AsyncSearch& async, const MirrorView& view, const QueryBatch& batch,
+               std::span<const double> weights, std::size_t k);
+  // Waits for the oldest part, and copies its answers to answers[first] and on. Returns the first of its queries that
+  // was refused.
+  std::optional<std::size_t> collect(std::size_t first, BatchAnswers& answers);
+  std::size_t num_in_work() const { return num_enqueued_ - num_collected_; }
+  // Waits for all, and releases the view.
+  void finish() {
+    context_.synchronize();
+    num_enqueued_ = num_collected_ = 0;
+  }
+
+ private:
+  struct Part {
+    cuda::Buffer<double> sent, weights;         // on the host, and on the device
+    cuda::Buffer<std::byte> received, answers;  // likewise
+    cuda::Event end;
+    std::size_t num_queries = 0;
+  };
+
+  std::array<Part, 2> parts_;
+  Context context_;
+  std::size_t num_enqueued_ = 0, num_collected_ = 0;  // parts
+};
+
+void FlatSearch::Space::enqueue(const AsyncSearch& async, const MirrorView& view, const QueryBatch& batch,
+                                std::span<const double> weights, std::size_t k) {
+  Part& part = parts_[num_enqueued_++ % parts_.size()];
+  part.num_queries = weights.size() / static_cast<std::size_t>(view.snapshot->num_attributes());
+  const std::size_t bytes = PartArrays::num_bytes(part.num_queries, k);
+  cuda::grow(part.sent, weights.size(), cuda::Memory::pinned);
+  cuda::grow(part.received, bytes, cuda::Memory::pinned);
+  cuda::grow(part.weights, weights.size(), cuda::Memory::device);
+  cuda::grow(part.answers, bytes, cuda::Memory::device);
+  const cudaStream_t stream = context_.stream();
+  copy_in_parallel(std::as_bytes(weights), reinterpret_cast<std::byte*>(part.sent.data()));
+  cuda::check(cudaMemcpyAsync(part.weights.data(), part.sent.data(), weights.size_bytes(),
+                              cudaMemcpyHostToDevice, stream));
+  const PartArrays found(part.answers.data(), part.num_queries, k);
+  async.enqueue(view,
+                {.weights = part.weights.data(),
+                 .num_queries = part.num_queries,
+                 .k = k,
+                 .where = batch.where,
+                 .min_score = batch.min_score,
+                 .missing = batch.missing},
+                {found.ids, found.scores, found.counts}, context_);
+  cuda::check(
+      cudaMemcpyAsync(part.received.data(), part.answers.data(), bytes, cudaMemcpyDeviceToHost, stream));
+  part.end.record(stream);
+}
+
+std::optional<std::size_t> FlatSearch::Space::collect(std::size_t first, BatchAnswers& answers) {
+  const Part& part = parts_[num_collected_++ % parts_.size()];
+  part.end.synchronize();
+  const std::size_t num_hits = part.num_queries * answers.k, at = first * answers.k;
+  const PartArrays found(part.received.data(), part.num_queries, answers.k);
+  copy_in_parallel(std::as_bytes(std::span(found.ids, num_hits)),
+                   reinterpret_cast<std::byte*>(answers.ids.data() + at));
+  copy_in_parallel(std::as_bytes(std::span(found.scores, num_hits)),
+                   reinterpret_cast<std::byte*>(answers.scores.data() + at));
+  const std::span counts(found.counts, part.num_queries);
+  std::ranges::copy(counts, answers.counts.begin() + static_cast<std::ptrdiff_t>(first));
+  const auto refused = std::ranges::find(counts, kInvalidQuery);
+  if (refused == counts.end()) return std::nullopt;
+  return static_cast<std::size_t>(refused - counts.begin());
+}
+
+FlatSearch::FlatSearch(int device, const AsyncSearch& async) : device_(device), async_(async) {}
+FlatSearch::~FlatSearch() = default;
+
+std::optional<std::size_t> FlatSearch::search(const MirrorView& view, const QueryBatch& batch,
+                                              std::size_t first, BatchAnswers& answers) const {
+  const auto width = static_cast<std::size_t>(view.snapshot->num_attributes());
+  const std::size_t num_queries = batch.weights.size() / width;
+  const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / answers.k, 1, kMaxQueries);
+  std::unique_ptr<Space> space = spaces_.take();
+  if (space == nullptr) space = std::make_unique<Space>(device_);
+  std::optional<std::size_t> refused;
+  std::size_t num_collected = 0;  // queries
+  const auto collect = [&] {
+    refused = space->collect(first + num_collected, answers);
+    if (refused) *refused += num_collected;
+    num_collected += at_once;
+  };
+  for (std::size_t begin = 0; begin < num_queries && !refused; begin += at_once) {
+    const std::size_t count = std::min(at_once, num_queries - begin);
+    space->enqueue(async_, view, batch, batch.weights.subspan(begin * width, count * width), answers.k);
+    if (space->num_in_work() == 2) collect();
+  }
+  if (space->num_in_work() > 0 && !refused) collect();
+  space->finish();
+  spaces_.give_back(std::move(space));
+  return refused;
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,36 @@
+// FlatSearch: batches of weights on the host, which have all else in common, and their answers in flat arrays on the
+// host. Weights and answers cross the bus as they are; the device plans the queries (async_search.h).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "culmen/search.h"
+#include "gpu/mirror/mirror_version.h"
+#include "gpu/search/async_search.h"
+#include "gpu/search/idle_pool.h"
+
+namespace culmen::gpu {
+
+class FlatSearch {
+ public:
+  FlatSearch(int device, const AsyncSearch& async);
+  ~FlatSearch();
+
+  // The batch is not scaled, answers.k is 1 .. kMaxDeviceK, and the version has rows. Writes the answers of the batch's
+  // queries from answers[first] on. Returns a query that Index::search would refuse, if there is one; answers of others
+  // may be missing then. On the current device. Throws InvalidArgument for the filter and min_score,
+  // OutOfDeviceMemory or CudaError.
+  std::optional<std::size_t> search(const MirrorView& view, const QueryBatch& batch, std::size_t first,
+                                    BatchAnswers& answers) const;
+
+ private:
+  class Space;
+
+  int device_;
+  const AsyncSearch& async_;
+  mutable IdlePool<Space> spaces_;
+};
+
+}  // namespace culmen::gpu
