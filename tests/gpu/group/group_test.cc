@@ -212,7 +212,7 @@ TEST(Group, SetsAsideADeviceWithoutRoom) {
       for (const RefreshStats& stats : group.refresh()) EXPECT_EQ(stats.version, tree.version()->version);
       EXPECT_EQ(num_usable(), static_cast<std::ptrdiff_t>(count));
     }
-    EXPECT_GT(num_failed, 1);
+    EXPECT_GE(num_failed, 1);
   }
 }
 
