@@ -82,6 +82,7 @@ class Question {
     add_to(best_, answers, query_.k);
     stats_ += part.stats;
     if (turn == 0) stats_.engine = part.stats.engine;
+    stats_.by_id_map = part.stats.by_id_map && (turn == 0 || stats_.by_id_map);
     stats_.scan_fallback = stats_.scan_fallback || part.stats.scan_fallback;
   }
 
