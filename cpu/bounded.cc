@@ -1,5 +1,9 @@
 #include "cpu/bounded.h"
 
+#include <algorithm>
+#include <memory>
+#include <utility>
+
 #include "cpu/frontier.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
@@ -7,42 +11,53 @@
 namespace culmen::cpu {
 namespace {
 
-template <typename T>
+// Best: TopK, or the part that one of several trees has in one.
+template <typename T, typename Best>
 class BoundedSearch {
  public:
-  BoundedSearch(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats)
-      : snapshot_(snapshot), query_(query), stats_(stats), best_(query.k, query.min_score) {}
+  BoundedSearch(const Snapshot& snapshot, const ResolvedQuery& query, Best& best, SearchStats& stats)
+      : snapshot_(snapshot), query_(query), stats_(stats), best_(best) {
+    if (snapshot_.height > 0) open(snapshot_.root);
+  }
+
+  // False once no row that is left can be in the answer.
+  bool has_next() const {
+    if (frontier_.empty()) return false;
+    const Frontier::Entry& next = frontier_.top();
+    return !best_.excludes(next.bound, frontier_.parent(next).min_ids()[next.child]);
+  }
+
+  // The highest bound that is left. Needs a next.
+  double next_bound() const { return frontier_.top().bound; }
+
+  // Visits what has the highest bound.
+  void visit_next() {
+    const Frontier::Entry next = frontier_.top();
+    const NodeRef parent = frontier_.parent(next);
+    const bool is_leaf = parent.header().level == 1;
+    if (could_tie(next.bound) && skip_ties(parent, next.child)) return;
+    frontier_.take_top();
+    if (!frontier_.empty()) prefetch(frontier_.top());
+    const std::uint32_t slot = parent.children()[next.child];
+    if (is_leaf) {
+      visit_leaf<T>(snapshot_, query_, first_look_, slot, filter_, best_, stats_);
+    } else {
+      open(slot);
+    }
+  }
 
   // Returns false if `monitor`, which may be null, ended the search.
   bool run(SearchMonitor* monitor) {
     std::uint64_t next_checkpoint = monitor == nullptr ? SearchMonitor::kNever : monitor->first_checkpoint();
-    if (snapshot_.height > 0) open(snapshot_.root);
-    while (!frontier_.empty()) {
-      const Frontier::Entry next = frontier_.top();
-      const NodeRef parent = frontier_.parent(next);
-      if (best_.excludes(next.bound, parent.min_ids()[next.child])) break;  // and all others
+    while (has_next()) {
       const Progress progress = {stats_, best_, frontier_};
       if (progress.visits() >= next_checkpoint) {
         next_checkpoint = monitor->checkpoint(progress);
         if (next_checkpoint <= progress.visits()) return false;
       }
-      const bool is_leaf = parent.header().level == 1;
-      if (could_tie(next.bound) && skip_ties(parent, next.child)) continue;
-      frontier_.take_top();
-      if (!frontier_.empty()) prefetch(frontier_.top());
-      const std::uint32_t slot = parent.children()[next.child];
-      if (is_leaf) {
-        visit_leaf<T>(snapshot_, query_, first_look_, slot, filter_, best_, stats_);
-      } else {
-        open(slot);
-      }
+      visit_next();
     }
     return true;
-  }
-
-  std::vector<Hit> take_hits() {
-    stats_.replacements += best_.num_replacements();
-    return best_.take_sorted();
   }
 
  private:
@@ -103,7 +118,7 @@ class BoundedSearch {
   const ResolvedQuery& query_;
   const FirstLook first_look_ = first_look_of_bounded(query_);
   SearchStats& stats_;
-  TopK best_;
+  Best& best_;
   LeafFilter filter_{query_.filter};
   Frontier frontier_;
 };
@@ -111,11 +126,70 @@ class BoundedSearch {
 MonitoredAnswer search_monitored(const Snapshot& snapshot, const ResolvedQuery& query, SearchMonitor* monitor,
                                  SearchStats& stats) {
   return visit_value_type(snapshot, [&]<typename T>(T) {
-    BoundedSearch<T> search(snapshot, query, stats);
-    const bool finished = search.run(monitor);
-    return MonitoredAnswer{search.take_hits(), finished};
+    TopK best(query.k, query.min_score);
+    const bool finished = BoundedSearch<T, TopK>(snapshot, query, best, stats).run(monitor);
+    stats.replacements += best.num_replacements();
+    return MonitoredAnswer{best.take_sorted(), finished};
   });
 }
+
+// ---- Several trees
+
+// The rows of hits in a TopK of several trees say in their highest bits of which tree they are.
+constexpr int kRowBits = 44;
+static_assert(std::uint64_t{kMaxLeafRows} << 32 <= std::uint64_t{1} << kRowBits);
+
+// One tree's part in a TopK of several.
+class TopKOfTree {
+ public:
+  TopKOfTree(TopK& best, std::size_t tree) : best_(best), tree_bits_(std::uint64_t{tree} << kRowBits) {}
+
+  bool full() const { return best_.full(); }
+  double kth_bound() const { return best_.kth_bound(); }
+  bool excludes(double bound, std::int64_t min_id) const { return best_.excludes(bound, min_id); }
+  void offer(Hit hit) {
+    hit.row |= tree_bits_;
+    best_.offer(hit);
+  }
+
+ private:
+  TopK& best_;
+  std::uint64_t tree_bits_;
+};
+
+// The search of one of several trees, whatever the type of its values.
+class TreeSearch {
+ public:
+  TreeSearch() = default;
+  TreeSearch(const TreeSearch&) = delete;
+  TreeSearch& operator=(const TreeSearch&) = delete;
+  virtual ~TreeSearch() = default;
+  virtual bool has_next() const = 0;
+  virtual double next_bound() const = 0;
+  virtual void visit_next() = 0;
+};
+
+template <typename T>
+class TypedTreeSearch final : public TreeSearch {
+ public:
+  TypedTreeSearch(const JointTree& tree, std::size_t number, TopK& best, SearchStats& stats)
+      : best_(best, number), search_(*tree.snapshot, *tree.query, best_, stats) {}
+
+  bool has_next() const override { return search_.has_next(); }
+  double next_bound() const override { return search_.next_bound(); }
+  void visit_next() override { search_.visit_next(); }
+
+ private:
+  TopKOfTree best_;
+  BoundedSearch<T, TopKOfTree> search_;
+};
+
+struct JointTurn {
+  double bound;
+  std::unique_ptr<TreeSearch> search;
+};
+
+constexpr auto comes_later = [](const JointTurn& a, const JointTurn& b) { return a.bound < b.bound; };
 
 }  // namespace
 
@@ -136,6 +210,42 @@ double bound_of_root(const Snapshot& snapshot, const ResolvedQuery& query) {
 MonitoredAnswer search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchMonitor& monitor,
                                SearchStats& stats) {
   return search_monitored(snapshot, query, &monitor, stats);
+}
+
+JointAnswer search_jointly(std::span<const JointTree> trees, std::size_t k, std::uint64_t most_visits,
+                           SearchStats& stats) {
+  if (trees.empty()) return {};
+  TopK best(k, trees.front().query->min_score);
+  std::vector<JointTurn> turns;  // a heap, the highest bound on top
+  const auto add = [&](std::unique_ptr<TreeSearch> search) {
+    if (!search->has_next()) return;
+    const double bound = search->next_bound();
+    turns.push_back({bound, std::move(search)});
+    std::ranges::push_heap(turns, comes_later);
+  };
+  for (std::size_t t = 0; t < trees.size(); ++t)
+    add(visit_value_type(*trees[t].snapshot, [&]<typename T>(T) -> std::unique_ptr<TreeSearch> {
+      return std::make_unique<TypedTreeSearch<T>>(trees[t], t, best, stats);
+    }));
+  JointAnswer answer;
+  for (std::uint64_t visits = 0; !turns.empty(); ++visits) {
+    if (visits == most_visits) {
+      answer.finished = false;
+      break;
+    }
+    std::ranges::pop_heap(turns, comes_later);
+    std::unique_ptr<TreeSearch> next = std::move(turns.back().search);
+    turns.pop_back();
+    if (next->has_next()) next->visit_next();  // others may have raised the k-th score since
+    add(std::move(next));
+  }
+  stats.replacements += best.num_replacements();
+  answer.hits = best.take_sorted();
+  for (Hit& hit : answer.hits) {
+    answer.trees.push_back(static_cast<std::uint32_t>(hit.row >> kRowBits));
+    hit.row &= (std::uint64_t{1} << kRowBits) - 1;
+  }
+  return answer;
 }
 
 }  // namespace culmen::cpu

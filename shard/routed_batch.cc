@@ -17,19 +17,19 @@ RoutedBatch::RoutedBatch(const WriteBatch& batch, const WriteOptions& options, c
                          std::uint32_t num_shards, std::int64_t next_id)
     : parts_(num_shards), next_id_(next_id) {
   std::uint64_t rounded_values = 0;  // the shards count them
-  for (const WriteBatch::Step& step : batch.steps())
+  for (std::size_t number = 0; number < batch.steps().size(); ++number) {
+    const WriteBatch::Step& step = batch.steps()[number];
     if (const auto* erase = std::get_if<WriteBatch::Erase>(&step)) {
-      add_erase(erase->ids);
-    } else if (const auto* insert = std::get_if<WriteBatch::Insert>(&step)) {
-      add_rows(checked_rows(insert->rows, options, snapshot, rounded_values).view(), false);
+      add_erase(number, erase->ids);
     } else {
-      add_rows(
-          checked_rows(std::get<WriteBatch::Upsert>(step).rows, options, snapshot, rounded_values).view(),
-          true);
+      const auto* insert = std::get_if<WriteBatch::Insert>(&step);
+      const TableView& rows = insert != nullptr ? insert->rows : std::get<WriteBatch::Upsert>(step).rows;
+      add_rows(number, checked_rows(rows, options, snapshot, rounded_values).view(), insert == nullptr);
     }
+  }
 }
 
-void RoutedBatch::add_rows(const TableView& table, bool replaces) {
+void RoutedBatch::add_rows(std::size_t step, const TableView& table, bool replaces) {
   std::int64_t first_id = -1;
   if (!table.ids.empty()) {
     for (const std::int64_t id : table.ids) next_id_ = std::max(next_id_, id_after(id));
@@ -49,11 +49,12 @@ void RoutedBatch::add_rows(const TableView& table, bool replaces) {
     } else {
       parts_[s].batch.insert(view);
     }
+    parts_[s].steps.push_back(step);
     parts_[s].rows.push_back(std::move(rows[s]));
   }
 }
 
-void RoutedBatch::add_erase(std::span<const std::int64_t> ids) {
+void RoutedBatch::add_erase(std::size_t step, std::span<const std::int64_t> ids) {
   if (!ids.empty() && ids.data() == nullptr) throw InvalidArgument("the ids to erase are a null pointer");
   const std::vector<std::vector<std::uint64_t>> rows =
       rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
@@ -62,14 +63,17 @@ void RoutedBatch::add_erase(std::span<const std::int64_t> ids) {
     std::vector<std::int64_t>& own = ids_.emplace_back();
     for (const std::uint64_t row : rows[s]) own.push_back(ids[row]);
     parts_[s].batch.erase(own);
+    parts_[s].steps.push_back(step);
     parts_[s].rows.emplace_back();
   }
 }
 
-void RoutedBatch::check(std::uint32_t shard, const Index& index, const WriteOptions& options) const {
+std::optional<RoutedBatch::Refusal> RoutedBatch::check(std::uint32_t shard, const Index& index,
+                                                       const WriteOptions& options) const {
   const Part& part = parts_[shard];
   try {
-    return index.check(part.batch, options);
+    index.check(part.batch, options);
+    return std::nullopt;
   } catch (const RowError&) {
     // The row is one of the first step that fails; the message does not say of which.
   }
@@ -85,9 +89,10 @@ void RoutedBatch::check(std::uint32_t shard, const Index& index, const WriteOpti
     try {
       index.check(so_far, options);
     } catch (const RowError& error) {
-      throw RowError(part.rows[s][error.row()], std::string(error.problem()));
+      return Refusal{part.steps[s], part.rows[s][error.row()], std::string(error.problem())};
     }
   }
+  return std::nullopt;
 }
 
 }  // namespace culmen

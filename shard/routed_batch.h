@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "culmen/index.h"
@@ -22,8 +24,14 @@ class RoutedBatch {
 
   bool has_part(std::uint32_t shard) const { return !parts_[shard].batch.steps().empty(); }
   const WriteBatch& part(std::uint32_t shard) const { return parts_[shard].batch; }
-  // Throws what the shard's index would throw for its part; row numbers are those of the given table.
-  void check(std::uint32_t shard, const Index& index, const WriteOptions& options) const;
+  // A row that an index refuses, of the given tables.
+  struct Refusal {
+    std::size_t step;
+    std::uint64_t row;
+    std::string problem;
+  };
+  // The first row that the shard's index refuses of its part. Throws what else it would throw.
+  std::optional<Refusal> check(std::uint32_t shard, const Index& index, const WriteOptions& options) const;
 
   bool assigns_ids() const { return assigns_ids_; }
   std::int64_t first_id() const { return first_id_; }  // as in WriteResult
@@ -32,11 +40,12 @@ class RoutedBatch {
  private:
   struct Part {
     WriteBatch batch;
+    std::vector<std::size_t> steps;                // [steps] which of the given batch they are parts of
     std::vector<std::vector<std::uint64_t>> rows;  // [steps] which rows of the given table they are
   };
 
-  void add_rows(const TableView& table, bool replaces);
-  void add_erase(std::span<const std::int64_t> ids);
+  void add_rows(std::size_t step, const TableView& table, bool replaces);
+  void add_erase(std::size_t step, std::span<const std::int64_t> ids);
 
   std::vector<Part> parts_;  // [num_shards]
   std::deque<Table> tables_;

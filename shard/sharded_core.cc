@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/floating_point_scope.h"
@@ -204,8 +205,7 @@ WriteResult ShardedIndex::Core::write(const WriteBatch& batch, const WriteOption
     });
     if (routed.assigns_ids() && !expected_versions.empty())
       throw InvalidArgument("a batch that may be repeated brings its own ids: reserve_ids has some");
-    for (std::uint32_t s = 0; s < live_.size(); ++s)
-      if (routed.has_part(s) && !has_part_already(s, expected_versions)) routed.check(s, live_[s], options);
+    check_parts(routed, options, expected_versions);
     determine_stand_ins(batch, options);
     if (routed.assigns_ids()) reserve_below(routed.next_id());
     WriteResult result = write_parts(routed, options, expected_versions);
@@ -213,6 +213,19 @@ WriteResult ShardedIndex::Core::write(const WriteBatch& batch, const WriteOption
     result.version = state()->version();
     return result;
   });
+}
+
+// Names the row that one index would name: the first, though another shard may have met another one before.
+void ShardedIndex::Core::check_parts(const RoutedBatch& routed, const WriteOptions& options,
+                                     std::span<const std::uint64_t> expected_versions) const {
+  std::optional<RoutedBatch::Refusal> first;
+  for (std::uint32_t s = 0; s < live_.size(); ++s) {
+    if (!routed.has_part(s) || has_part_already(s, expected_versions)) continue;
+    std::optional<RoutedBatch::Refusal> refusal = routed.check(s, live_[s], options);
+    if (refusal && (!first || std::tie(refusal->step, refusal->row) < std::tie(first->step, first->row)))
+      first = std::move(refusal);
+  }
+  if (first) throw RowError(first->row, first->problem);
 }
 
 // The first rows determine the stand-ins, as in one index of all rows. The shards are written again with them, at the

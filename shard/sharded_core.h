@@ -74,6 +74,8 @@ class ShardedIndex::Core {
   void write_manifest();
   void publish();
   bool has_part_already(std::size_t shard, std::span<const std::uint64_t> expected_versions) const;
+  void check_parts(const RoutedBatch& routed, const WriteOptions& options,
+                   std::span<const std::uint64_t> expected_versions) const;
   void determine_stand_ins(const WriteBatch& batch, const WriteOptions& options);
   WriteResult write_parts(const RoutedBatch& routed, const WriteOptions& options,
                           std::span<const std::uint64_t> expected_versions);

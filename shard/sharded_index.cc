@@ -4,7 +4,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -18,82 +17,13 @@
 #include "culmen/shard_messages.h"
 #include "index/storage/format.h"
 #include "shard/row_subset.h"
+#include "shard/search_shards.h"
 #include "shard/sharded_core.h"
 
 namespace culmen {
 namespace {
 
 constexpr const char* kShardedHandle = "ShardedIndex";  // for held_by()
-using ShardClock = std::chrono::steady_clock;
-
-// One query on its way through the shards.
-class Question {
- public:
-  Question(const ShardState& state, const Query& query, const SearchOptions& options)
-      : state_(state), query_(query), options_(options) {
-    if (options_.statistics == nullptr) options_.statistics = &state.statistics;
-    stats_.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
-  }
-
-  SearchResult answer() {
-    const ShardClock::time_point start = ShardClock::now();
-    order_shards();
-    if (!order_.empty()) ask(0);
-    with_threads(options_.num_threads, [&] {
-      tbb::parallel_for(std::size_t{1}, std::max<std::size_t>(order_.size(), 1),
-                        [&](std::size_t i) { ask(i); });
-    });
-    SearchResult result;
-    result.stats = stats_;
-    result.stats.rows_in_index = state_.statistics.num_rows;
-    result.stats.elapsed_us = std::chrono::duration<double, std::micro>(ShardClock::now() - start).count();
-    result.snapshot = state_.snapshots.front();
-    result.shard_snapshots = state_.snapshots;
-    result.hits.assign(best_.begin(), best_.end());
-    for (const ShardHit& hit : best_) result.shards.push_back(hit.shard);
-    return result;
-  }
-
- private:
-  struct Turn {
-    double bound;
-    std::uint32_t shard;
-  };
-
-  // Those that may have a row of the answer, the highest bound first. Every shard checks the query.
-  void order_shards() {
-    for (std::uint32_t s = 0; s < state_.shards.size(); ++s)
-      order_.push_back({state_.shards[s].score_bound(query_, options_), s});
-    std::erase_if(order_,
-                  [](const Turn& turn) { return turn.bound == -std::numeric_limits<double>::infinity(); });
-    std::ranges::stable_sort(order_, std::ranges::greater(), &Turn::bound);
-  }
-
-  void ask(std::size_t turn) {
-    const auto [bound, shard] = order_[turn];
-    const std::optional<double> floor = [&] {
-      const std::lock_guard lock(mutex_);
-      return floor_of(best_, query_.k);
-    }();
-    if (floor && bound < *floor) return;
-    SearchResult part = state_.shards[shard].search(with_floor(query_, floor), options_);
-    const ShardAnswer answers[] = {{shard, 0, std::move(part.hits)}};
-    const std::lock_guard lock(mutex_);
-    add_to(best_, answers, query_.k);
-    stats_ += part.stats;
-    if (turn == 0) stats_.engine = part.stats.engine;
-    stats_.by_id_map = part.stats.by_id_map && (turn == 0 || stats_.by_id_map);
-    stats_.scan_fallback = stats_.scan_fallback || part.stats.scan_fallback;
-  }
-
-  const ShardState& state_;
-  const Query& query_;
-  SearchOptions options_;
-  std::vector<Turn> order_;
-  std::mutex mutex_;  // guards what follows
-  std::vector<ShardHit> best_;
-  SearchStats stats_;
-};
 
 // Each query on one thread.
 void search_each(const ShardState& state, std::span<const Query> queries, const SearchOptions& options,
@@ -102,7 +32,7 @@ void search_each(const ShardState& state, std::span<const Query> queries, const 
   one.num_threads = 1;
   with_threads(options.num_threads, [&] {
     tbb::parallel_for(std::size_t{0}, queries.size(),
-                      [&](std::size_t q) { take(q, Question(state, queries[q], one).answer()); });
+                      [&](std::size_t q) { take(q, search_shards(state, queries[q], one)); });
   });
 }
 
@@ -146,7 +76,7 @@ std::vector<ShardInfo> ShardedIndex::listed(const std::filesystem::path& directo
 SearchResult ShardedIndex::search(const Query& query, const SearchOptions& options) const {
   check_num_threads(options.num_threads);
   const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
-  return Question(*state, query, options).answer();
+  return search_shards(*state, query, options);
 }
 
 std::vector<SearchResult> ShardedIndex::search(std::span<const Query> queries,

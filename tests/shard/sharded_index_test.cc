@@ -12,7 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/bounded.h"
 #include "culmen/error.h"
+#include "index/snapshot.h"
+#include "query/resolve.h"
 #include "tests/cases.h"
 #include "tests/field_queries.h"
 #include "tests/harness.h"
@@ -126,11 +129,37 @@ class ShardedTrial {
         return "a score exceeds the bound";
       for (std::size_t rank = 0; rank < std::min<std::size_t>(found.hits.size(), 5); ++rank)
         if (!is_same_row(found.row(rank), wanted->row(rank))) return "row() of rank " + std::to_string(rank);
+      if (std::string fault = check_joint_search(query, *wanted); !fault.empty()) return fault;
       queries.push_back(query);
       expected.push_back(answers_of(*wanted));
     } catch (const InvalidArgument& error) {
       if (wanted) return std::string("refused: ") + error.what();
     }
+    return "";
+  }
+
+  // A joint search has the answer or, if it ends early, rows none of which beats the answer's at its rank.
+  std::string check_joint_search(const Query& query, const SearchResult& wanted) {
+    const TableStatistics table = sharded_->statistics();
+    std::vector<std::shared_ptr<const Snapshot>> snapshots;
+    std::vector<ResolvedQuery> resolved;
+    for (std::uint32_t s = 0; s < sharded_->num_shards(); ++s) {
+      snapshots.push_back(snapshot_of(sharded_->shard(s)));
+      resolved.push_back(resolve(query, *snapshots.back(), &table));
+    }
+    std::vector<cpu::JointTree> trees;
+    for (std::size_t s = 0; s < resolved.size(); ++s) trees.push_back({snapshots[s].get(), &resolved[s]});
+    SearchStats stats;
+    const std::size_t k = query.k.value_or(table.num_rows + 1);
+    const auto most_visits = static_cast<std::uint64_t>(random_.between(0, 30));
+    const cpu::JointAnswer found = cpu::search_jointly(trees, k, most_visits, stats);
+    if (stats.nodes_visited + stats.leaves_visited > most_visits + trees.size()) return "visits";
+    for (std::size_t i = 0; i < found.hits.size(); ++i)
+      if (shard_of(found.hits[i].id, sharded_->num_shards()) != found.trees[i]) return "the tree of a hit";
+    if (found.finished) return difference(found.hits, answers_of(wanted));
+    if (found.hits.size() > wanted.hits.size()) return "an early end has too many hits";
+    for (std::size_t i = 0; i < found.hits.size(); ++i)
+      if (found.hits[i].score > wanted.hits[i].score) return "an early end has a hit that is none";
     return "";
   }
 
@@ -273,6 +302,23 @@ TEST(ShardedIndex, AShardWhoseBoundIsBelowTheFloorIsNotAsked) {
   const SearchResult alone = index.shard(2).search(query), all = index.search(query);
   EXPECT_EQ(difference(all.hits, answers_of(alone)), "");
   EXPECT_EQ(all.stats.leaves_visited, alone.stats.leaves_visited);
+}
+
+TEST(ShardedIndex, WhatBoundsDoNotPruneIsLeftToTheEnginesOfTheShards) {
+  Random random(7);
+  const Table table = random_table(random, ValueClass::uniform_f64, 120'000, 10);
+  const BuildOptions build{.leaf_rows = 16};
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(table.view(), temporary.path() / "s", {.num_shards = 3, .build = build});
+  const ShardedIndex index = ShardedIndex::open(temporary.path() / "s");
+  const Query query{.weights = {1, -1, 1, -1, 1, -1, 1, -1, 1, -1}, .k = 4000};
+  const SearchResult one = Index::build(table.view(), build).search(query, {.engine = Engine::scan});
+  for (const Engine engine : {Engine::automatic, Engine::bounded})
+    for (const int threads : {1, 2}) {
+      const SearchResult found = index.search(query, {.engine = engine, .num_threads = threads});
+      EXPECT_EQ(difference(found.hits, answers_of(one)), "");
+      EXPECT_GT(found.stats.leaves_visited, 4096U);
+    }
 }
 
 TEST(ShardedIndex, OpenShardsAreSearchedAsTheyAreNow) {

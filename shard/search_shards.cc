@@ -1,0 +1,141 @@
+#include "shard/search_shards.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/floating_point_scope.h"
+#include "base/with_threads.h"
+#include "cpu/bounded.h"
+#include "culmen/shard_messages.h"
+#include "query/few_ids.h"
+#include "query/resolve.h"
+
+namespace culmen {
+namespace {
+
+using ShardClock = std::chrono::steady_clock;
+
+// A joint search that has not ended after so many visits, some hundred microseconds, leaves the rest to the engines of
+// the shards, which may scan and use more threads.
+constexpr std::uint64_t kMostJointVisits = 4096;
+// From here on a heap of k hits on one thread may cost more than scans do.
+constexpr std::size_t kLargeK = 8192;
+
+class Question {
+ public:
+  Question(const ShardState& state, const Query& query, const SearchOptions& options)
+      : state_(state), query_(query), options_(options) {
+    if (options_.statistics == nullptr) options_.statistics = &state.statistics;
+    stats_.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
+  }
+
+  SearchResult answer() {
+    const ShardClock::time_point start = ShardClock::now();
+    if (!suits_joint_search() || !ask_jointly()) ask_each();
+    SearchResult result;
+    result.stats = stats_;
+    result.stats.rows_in_index = state_.statistics.num_rows;
+    result.stats.elapsed_us = std::chrono::duration<double, std::micro>(ShardClock::now() - start).count();
+    result.snapshot = state_.snapshots.front();
+    result.shard_snapshots = state_.snapshots;
+    result.hits.assign(best_.begin(), best_.end());
+    for (const ShardHit& hit : best_) result.shards.push_back(hit.shard);
+    return result;
+  }
+
+ private:
+  struct Turn {
+    double bound;
+    std::uint32_t shard;
+  };
+
+  bool suits_joint_search() const {
+    const bool is_by_bounds = options_.engine == Engine::automatic || options_.engine == Engine::bounded;
+    return is_by_bounds && (query_.k.value_or(kLargeK) < kLargeK || query_.min_score.has_value());
+  }
+
+  // Which a shard looks up.
+  static bool has_few_ids(const ResolvedQuery& query) { return few_ids_of(query).has_value(); }
+
+  // Returns false if the best so far are not yet the answer. Every shard checks the query.
+  bool ask_jointly() {
+    const FloatingPointScope floating_point;
+    std::vector<ResolvedQuery> resolved;
+    for (const std::shared_ptr<const Snapshot>& snapshot : state_.snapshots)
+      resolved.push_back(resolve(query_, *snapshot, options_.statistics));
+    if (options_.engine == Engine::automatic && std::ranges::any_of(resolved, has_few_ids)) return false;
+    std::vector<cpu::JointTree> trees;
+    std::vector<std::uint32_t> shards;  // of the trees
+    std::size_t k = 0;
+    for (std::uint32_t s = 0; s < resolved.size(); ++s) {
+      if (state_.snapshots[s]->num_rows == 0) continue;
+      k += resolved[s].k;  // at most the number of its rows
+      if (resolved[s].filter.is_nothing()) continue;
+      trees.push_back({state_.snapshots[s].get(), &resolved[s]});
+      shards.push_back(s);
+    }
+    if (query_.k) k = std::min(k, *query_.k);
+    cpu::JointAnswer found = cpu::search_jointly(trees, k, kMostJointVisits, stats_);
+    for (std::size_t i = 0; i < found.hits.size(); ++i)
+      best_.push_back({found.hits[i], shards[found.trees[i]]});
+    return found.finished;
+  }
+
+  void ask_each() {
+    order_shards();
+    if (!order_.empty()) ask(0);
+    with_threads(options_.num_threads, [&] {
+      tbb::parallel_for(std::size_t{1}, std::max<std::size_t>(order_.size(), 1),
+                        [&](std::size_t i) { ask(i); });
+    });
+  }
+
+  // Those that may have a row of the answer, the highest bound first. Every shard checks the query.
+  void order_shards() {
+    for (std::uint32_t s = 0; s < state_.shards.size(); ++s)
+      order_.push_back({state_.shards[s].score_bound(query_, options_), s});
+    std::erase_if(order_,
+                  [](const Turn& turn) { return turn.bound == -std::numeric_limits<double>::infinity(); });
+    std::ranges::stable_sort(order_, std::ranges::greater(), &Turn::bound);
+  }
+
+  void ask(std::size_t turn) {
+    const auto [bound, shard] = order_[turn];
+    const std::optional<double> floor = [&] {
+      const std::lock_guard lock(mutex_);
+      return floor_of(best_, query_.k);
+    }();
+    if (floor && bound < *floor) return;
+    SearchResult part = state_.shards[shard].search(with_floor(query_, floor), options_);
+    const ShardAnswer answers[] = {{shard, 0, std::move(part.hits)}};
+    const std::lock_guard lock(mutex_);
+    add_to(best_, answers, query_.k);
+    stats_ += part.stats;
+    if (turn == 0) stats_.engine = part.stats.engine;
+    stats_.by_id_map = part.stats.by_id_map && (turn == 0 || stats_.by_id_map);
+    stats_.scan_fallback = stats_.scan_fallback || part.stats.scan_fallback;
+  }
+
+  const ShardState& state_;
+  const Query& query_;
+  SearchOptions options_;
+  std::vector<Turn> order_;
+  std::mutex mutex_;  // guards what follows
+  std::vector<ShardHit> best_;
+  SearchStats stats_;
+};
+
+}  // namespace
+
+SearchResult search_shards(const ShardState& state, const Query& query, const SearchOptions& options) {
+  return Question(state, query, options).answer();
+}
+
+}  // namespace culmen
