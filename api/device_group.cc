@@ -3,6 +3,7 @@
 
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <future>
@@ -14,11 +15,14 @@
 #include "api/group_context.h"
 #include "api/handle.h"
 #include "api/index_copy.h"
+#include "api/shard_answers.h"
 #include "base/floating_point_scope.h"
 #include "base/lock_isolated.h"
 #include "culmen/error.h"
 #include "gpu/group/load_balance.h"
 #include "gpu/group/worker.h"
+#include "index/partitioner.h"
+#include "query/resolve.h"
 
 namespace culmen {
 namespace {
@@ -68,20 +72,26 @@ class Ends {
 class DeviceGroup::Impl {
  public:
   Impl(std::shared_ptr<const Published> index, std::span<const DeviceOptions> devices,
-       std::span<const std::shared_ptr<const gpu::LoadedTree>> loaded)
+       std::span<const std::shared_ptr<const gpu::LoadedTree>> loaded, DeviceLayout layout)
       : index_(std::move(index)),
+        layout_(layout),
         members_(devices.size()),
         balance_(devices.size()),
         in_flight_(devices.size()),
         is_usable_(devices.size(), true) {
     for (std::size_t m = 0; m < devices.size(); ++m) members_[m].device = devices[m].device;
     on_each(everyone(), [&](std::size_t m) {
-      members_[m].copy = std::make_unique<const IndexCopy>(index_, devices[m], loaded[m].get());
+      members_[m].copy = std::make_unique<const IndexCopy>(index_, devices[m], loaded[m].get(), part_of(m));
     });
   }
 
   SearchResult search(const Query& query, Engine engine) {
     const Clock::time_point start = Clock::now();
+    if (layout_ == DeviceLayout::shard) {
+      SearchResult result = std::move(search_shards(std::span(&query, 1), engine).front());
+      result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+      return result;
+    }
     const Positions one = {choose()};
     const Turn turn(*this, one);
     SearchResult result;
@@ -93,6 +103,7 @@ class DeviceGroup::Impl {
   }
 
   std::vector<SearchResult> search(std::span<const Query> queries, Engine engine) {
+    if (layout_ == DeviceLayout::shard) return search_shards(queries, engine);
     std::vector<SearchResult> results(queries.size());
     Batch batch(*this, queries.size());
     batch.run([&](const IndexCopy& copy, const MirrorView& view, std::size_t first, std::size_t count) {
@@ -102,6 +113,7 @@ class DeviceGroup::Impl {
   }
 
   BatchAnswers search_batch(const QueryBatch& batch, Engine engine) {
+    if (layout_ == DeviceLayout::shard) return search_batch_in_shards(batch, engine);
     const std::size_t width = index_->get()->attributes.size();
     Batch divided(*this, num_queries_of(batch, width));
     BatchAnswers answers = make_answers(batch, divided.snapshot());
@@ -121,6 +133,10 @@ class DeviceGroup::Impl {
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, GroupContext::Impl& context) {
     const FloatingPointScope floating_point;
     gpu::AsyncSearch::check(batch, answers);
+    if (layout_ == DeviceLayout::shard)
+      throw InvalidArgument(
+          "search_async works on copies of an index; this group has parts of it: search with weights on the "
+          "host");
     if (!context.is_for(devices())) throw InvalidArgument("a context of another group of GPUs");
     Positions members;
     std::vector<std::size_t> shares;
@@ -163,12 +179,12 @@ class DeviceGroup::Impl {
   std::vector<DeviceMember> members() const {
     const std::lock_guard lock(mutex_);
     double sum = 0;
-    for (std::size_t m = 0; m < members_.size(); ++m) sum += is_usable_[m] ? balance_.speeds()[m] : 0;
+    for (std::size_t m = 0; m < members_.size(); ++m) sum += is_usable_[m] ? weight_of(m) : 0;
     std::vector<DeviceMember> all;
     for (std::size_t m = 0; m < members_.size(); ++m) {
       const IndexCopy& copy = *members_[m].copy;
       all.push_back({copy.device(), copy.memory(), copy.device_bytes(),
-                     is_usable_[m] ? balance_.speeds()[m] / sum : 0, is_usable_[m]});
+                     is_usable_[m] && sum > 0 ? weight_of(m) / sum : 0, is_usable_[m]});
     }
     return all;
   }
@@ -238,6 +254,62 @@ class DeviceGroup::Impl {
     std::vector<MirrorView> views_;
   };
 
+  // Of the partitions of the index: a few at a time, so that each part has some of every region of the tree.
+  gpu::ShardPart part_of(std::size_t member) const {
+    constexpr std::uint32_t kMostTogether = 8, kLeastDeals = 32;
+    if (layout_ == DeviceLayout::replicate) return {};
+    const auto num_shards = static_cast<std::uint32_t>(members_.size());
+    const std::uint32_t together = index_->get()->partitioner->num_partitions() / (num_shards * kLeastDeals);
+    return {static_cast<std::uint32_t>(member), num_shards, std::clamp(together, 1u, kMostTogether)};
+  }
+
+  double weight_of(std::size_t member) const {
+    return layout_ == DeviceLayout::replicate ? balance_.speeds()[member]
+                                              : static_cast<double>(members_[member].copy->device_bytes());
+  }
+
+  // Calls search(m, view) for each member, on their threads and this one.
+  void on_shards(const std::vector<MirrorView>& views, const auto& search) {
+    std::vector<std::exception_ptr> errors(members_.size());
+    const auto run = [&](std::size_t m) { errors[m] = caught([&] { search(m, views[m]); }); };
+    {
+      Ends ends(members_.size());
+      for (std::size_t m = 1; m < members_.size(); ++m)
+        ends.add(members_[m].worker.run([&run, m] { run(m); }));
+      run(0);
+    }
+    check(everyone(), errors);
+  }
+
+  std::vector<SearchResult> search_shards(std::span<const Query> queries, Engine engine) {
+    const std::vector<MirrorView> views = views_of(everyone());
+    std::vector<std::vector<SearchResult>> parts(members_.size());
+    on_shards(views, [&](std::size_t m, const MirrorView& view) {
+      const IndexCopy& copy = *members_[m].copy;
+      if (queries.size() == 1) {
+        parts[m].push_back(copy.search(view, queries.front(), engine, Clock::now()));
+      } else {
+        parts[m].resize(queries.size());
+        copy.search(view, queries, engine, parts[m]);
+      }
+    });
+    std::vector<std::size_t> ks;
+    for (const Query& query : queries) ks.push_back(resolve_k(query, *views.front().snapshot));
+    return merge_results(std::move(parts), ks);
+  }
+
+  BatchAnswers search_batch_in_shards(const QueryBatch& batch, Engine engine) {
+    const std::vector<MirrorView> views = views_of(everyone());
+    BatchAnswers answers = make_answers(batch, *views.front().snapshot);
+    std::vector<BatchAnswers> parts(members_.size());
+    on_shards(views, [&](std::size_t m, const MirrorView& view) {
+      parts[m] = make_answers(batch, *view.snapshot);
+      members_[m].copy->search_batch(view, batch, engine, 0, parts[m]);
+    });
+    merge_answers(parts, answers);
+    return answers;
+  }
+
   static std::exception_ptr caught(const auto& work) {
     try {
       work();
@@ -299,7 +371,7 @@ class DeviceGroup::Impl {
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (errors[i] == nullptr) continue;
       const std::exception_ptr fault = as_fault_of(members_[members[i]].device, errors[i]);
-      if (fault != nullptr) set_usable(members[i], false);
+      if (fault != nullptr && layout_ == DeviceLayout::replicate) set_usable(members[i], false);
       if (first == nullptr) first = fault != nullptr ? fault : errors[i];
     }
     if (first != nullptr) std::rethrow_exception(first);
@@ -375,6 +447,7 @@ class DeviceGroup::Impl {
   }
 
   const std::shared_ptr<const Published> index_;
+  const DeviceLayout layout_;
   std::vector<Member> members_;
   // Held while copies follow: they all go from one version to another, and never back.
   std::mutex follow_mutex_;
@@ -386,9 +459,10 @@ class DeviceGroup::Impl {
 };
 
 DeviceGroup make_device_group(std::shared_ptr<const Published> index, std::span<const DeviceOptions> devices,
-                              std::span<const std::shared_ptr<const gpu::LoadedTree>> loaded) {
+                              std::span<const std::shared_ptr<const gpu::LoadedTree>> loaded,
+                              DeviceLayout layout) {
   for (const DeviceOptions& options : devices) cuda::require_device(options.device);
-  return DeviceGroup(std::make_shared<DeviceGroup::Impl>(std::move(index), devices, loaded));
+  return DeviceGroup(std::make_shared<DeviceGroup::Impl>(std::move(index), devices, loaded, layout));
 }
 
 SearchResult DeviceGroup::search(const Query& query, const SearchOptions& options) const {

@@ -1,6 +1,6 @@
 // Names of the kinds of device memory, as the command line and answers write them.
 #include "base/enum_names.h"
-#include "culmen/device.h"
+#include "culmen/device_group.h"
 
 namespace culmen {
 namespace {
@@ -11,7 +11,18 @@ constexpr EnumNames<DeviceMemory, 4> kMemories = {"kind of device memory",
                                                     {"managed", DeviceMemory::managed},
                                                     {"host", DeviceMemory::host}}}};
 
+constexpr EnumNames<DeviceLayout, 2> kLayouts = {
+    "layout of a group", {{{"replicate", DeviceLayout::replicate}, {"shard", DeviceLayout::shard}}}};
+
 }  // namespace
+
+DeviceLayout parse_device_layout(std::string_view name) {
+  return kLayouts.parse(name);
+}
+
+std::string_view device_layout_name(DeviceLayout layout) {
+  return kLayouts.name(layout);
+}
 
 DeviceMemory parse_device_memory(std::string_view name) {
   return kMemories.parse(name);

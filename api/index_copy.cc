@@ -48,11 +48,11 @@ void check_device_search(const SearchOptions& options) {
 }
 
 IndexCopy::IndexCopy(std::shared_ptr<const Published> index, const DeviceOptions& options,
-                     const gpu::LoadedTree* loaded)
+                     const gpu::LoadedTree* loaded, const gpu::ShardPart& part)
     : device_(options.device),
       scope_(options.device),
       limits_(require_limits(options.device)),
-      mirror_(std::move(index), options, loaded),
+      mirror_(std::move(index), options, loaded, part),
       pool_(limits_),
       single_search_(limits_, pool_),
       batch_search_(limits_, pool_),

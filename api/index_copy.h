@@ -22,9 +22,9 @@ namespace culmen {
 // Thread-safe. Methods make the device current while they run.
 class IndexCopy {
  public:
-  // Throws as Index::to_device. loaded: as in make_device_index().
+  // Throws as Index::to_device. loaded: as in make_device_index(). part: of the index, all of it or that of a shard.
   IndexCopy(std::shared_ptr<const Published> index, const DeviceOptions& options,
-            const gpu::LoadedTree* loaded);
+            const gpu::LoadedTree* loaded, const gpu::ShardPart& part = {});
 
   // The version that is published now; the copy follows it first.
   gpu::MirrorView latest() const;

@@ -84,9 +84,11 @@ class Index::Core {
     std::vector<std::shared_ptr<const gpu::LoadedTree>> loaded;
     for (const int device : devices) {
       each.push_back({.device = device, .memory = options.memory});
-      loaded.push_back(take_from_device(each.back()));
+      // A part has slots of its own: what a build left on the device is of no use.
+      const bool is_copy = options.layout == DeviceLayout::replicate;
+      loaded.push_back(is_copy ? take_from_device(each.back()) : nullptr);
     }
-    return make_device_group(published_, each, loaded);
+    return make_device_group(published_, each, loaded, options.layout);
   }
 
  private:

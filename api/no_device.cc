@@ -37,7 +37,8 @@ DeviceIndex make_device_index(std::shared_ptr<const Published> /*index*/, const 
 
 DeviceGroup make_device_group(std::shared_ptr<const Published> /*index*/,
                               std::span<const DeviceOptions> devices,
-                              std::span<const std::shared_ptr<const gpu::LoadedTree>> /*loaded*/) {
+                              std::span<const std::shared_ptr<const gpu::LoadedTree>> /*loaded*/,
+                              DeviceLayout /*layout*/) {
   throw_no_device(devices.front().device);
 }
 

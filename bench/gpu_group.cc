@@ -1,7 +1,7 @@
 // Groups of GPUs: 1, 2, ... of them, or as many logical devices on one. Prints a line for each group.
 //
 //   gpu_group [--rows=N] [--dims=D] [--kind=independent] [--devices=0,1] [--memory=device|managed|host]
-//             [--queries=16384] [--ks=16,128] [--repeats=R]
+//             [--layout=replicate|shard] [--queries=16384] [--ks=16,128] [--repeats=R]
 //
 //   copy      making the group: s
 //   batch     a batch of different random questions, from the host to the host: thousands of questions a second, and in
@@ -34,7 +34,7 @@ struct Settings {
   int dims = 8;
   std::string kind = "independent";
   std::vector<int> devices;
-  std::string memory = "auto";
+  std::string memory = "auto", layout = "replicate";
   std::size_t queries = 16'384;
   std::vector<std::size_t> ks = {16, 128};
   int repeats = 9;
@@ -48,6 +48,7 @@ Settings parse(int argc, char** argv) {
         take_flag(argument, "--kind=", settings.kind) ||
         take_flag(argument, "--devices=", settings.devices) ||
         take_flag(argument, "--memory=", settings.memory) ||
+        take_flag(argument, "--layout=", settings.layout) ||
         take_flag(argument, "--queries=", settings.queries) || take_flag(argument, "--ks=", settings.ks) ||
         take_flag(argument, "--repeats=", settings.repeats))
       continue;
@@ -143,7 +144,8 @@ bool is_same(const BatchAnswers& a, const BatchAnswers& b) {
 int measure_group(Index& index, const std::vector<int>& devices, const std::vector<Questions>& all,
                   const Settings& settings) {
   const double start = now_us();
-  const DeviceGroup group = index.to_devices(devices, {.memory = parse_device_memory(settings.memory)});
+  const DeviceGroup group = index.to_devices(devices, {.memory = parse_device_memory(settings.memory),
+                                                       .layout = parse_device_layout(settings.layout)});
   std::printf("%zu devices: copy %.2f s", devices.size(), (now_us() - start) * 1e-6);
   int wrong = 0;
   for (const Questions& questions : all) {
@@ -166,8 +168,9 @@ int run(const Settings& settings) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // by line, so that an interrupted run has printed its results
   print_card();
   Index index = Index::build(make_table(settings.kind, settings.rows, settings.dims).view());
-  std::printf("== %s: %llu x %d, batches of %zu; batch rates in thousands a second\n", settings.kind.c_str(),
-              static_cast<unsigned long long>(settings.rows), settings.dims, settings.queries);
+  std::printf("== %s: %llu x %d, %s, batches of %zu; batch rates in thousands a second\n",
+              settings.kind.c_str(), static_cast<unsigned long long>(settings.rows), settings.dims,
+              settings.layout.c_str(), settings.queries);
   std::vector<Questions> all;
   {
     const DeviceIndex one_device =

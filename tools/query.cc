@@ -94,6 +94,13 @@ void add_running_options(CLI::App& command, QueryArguments& arguments) {
       ->type_name("MEMORY")
       ->group("Running");
   command
+      .add_option(
+          "--layout", arguments.layout,
+          "What each of several GPUs has: replicate, a copy, for many queries, or shard, a part of the\n"
+          "index, for an index that one has no room for (default replicate)")
+      ->type_name("LAYOUT")
+      ->group("Running");
+  command
       .add_flag("--explain", arguments.explain,
                 "Print the plan, with predicted times, instead of the answer: as text, or as JSON with\n"
                 "--format json or jsonl")

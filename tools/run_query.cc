@@ -67,6 +67,7 @@ void check_usage(const QueryArguments& arguments) {
     throw InvalidArgument("standard input can be one file: weights, ids, or ids to leave out");
   if (arguments.device != "auto") parse_devices(arguments.device, "auto, ");
   static_cast<void>(parse_device_memory(arguments.memory));  // throws for an unknown kind
+  static_cast<void>(parse_device_layout(arguments.layout));
 }
 
 Filter filter_of(const QueryArguments& arguments, const Index& index) {
@@ -126,10 +127,11 @@ std::vector<SearchResult> search_there(const auto& on_gpu, const std::vector<Que
 
 std::vector<SearchResult> search_on_gpu(const Index& index, const std::vector<Query>& queries,
                                         const SearchOptions& options, const std::vector<int>& devices,
-                                        DeviceMemory memory) {
+                                        const DeviceGroupOptions& group) {
   if (devices.size() == 1)
-    return search_there(index.to_device({.device = devices.front(), .memory = memory}), queries, options);
-  return search_there(index.to_devices(devices, {.memory = memory}), queries, options);
+    return search_there(index.to_device({.device = devices.front(), .memory = group.memory}), queries,
+                        options);
+  return search_there(index.to_devices(devices, group), queries, options);
 }
 
 // The GPU that is worth it, or kNoDevice.
@@ -146,12 +148,13 @@ std::vector<SearchResult> search(const AnyIndex& any, const std::vector<Query>& 
   const bool on_cpu = arguments.device == "auto" && any.sharded() != nullptr;
   if (on_cpu || arguments.device == "cpu") return search_on_cpu(any, queries, options);
   const Index& index = any.only("--device " + arguments.device);
-  const DeviceMemory memory = parse_device_memory(arguments.memory);
+  const DeviceGroupOptions group = {.memory = parse_device_memory(arguments.memory),
+                                    .layout = parse_device_layout(arguments.layout)};
   if (arguments.device != "auto")
-    return search_on_gpu(index, queries, options, parse_devices(arguments.device), memory);
+    return search_on_gpu(index, queries, options, parse_devices(arguments.device), group);
   if (const int device = worthy_gpu(index, queries, options); device != kNoDevice) {
     try {
-      return search_on_gpu(index, queries, options, {device}, memory);
+      return search_on_gpu(index, queries, options, {device}, group);
     } catch (const CudaError& error) {  // there is no usable GPU, or it has not enough memory
       if (!quiet) say("culmen: answering on the CPU: {}\n", error.what());
     }

@@ -24,6 +24,7 @@ struct QueryArguments {
   int num_threads = 0;
   std::string device = "auto";
   std::string memory = "auto";
+  std::string layout = "replicate";
   std::optional<std::string> show;
   std::string format;
   std::string output;

@@ -58,7 +58,8 @@ SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::u
 
 std::shared_ptr<SlotArrays> SpanLoad::make_arrays() {
   try {
-    arrays_ = std::make_shared<SlotArrays>(snapshot_, DeviceMemory::device, 0);
+    arrays_ = std::make_shared<SlotArrays>(snapshot_, SlotCounts{snapshot_.leaf_slots, snapshot_.node_slots},
+                                           DeviceMemory::device, 0);
   } catch (const OutOfDeviceMemory&) {  // the load goes on without them
   }
   return arrays_;

@@ -70,27 +70,29 @@ bool FieldSlots::are_needed(const Snapshot& snapshot) {
          (attributes_with_gaps(snapshot) != 0 || std::ranges::any_of(snapshot.fields, is_filter));
 }
 
-FieldSlots::Bytes FieldSlots::bytes_of(const Snapshot& snapshot) {
+FieldSlots::Bytes FieldSlots::bytes_of(const Snapshot& snapshot, const SlotCounts& slots) {
   if (!are_needed(snapshot)) return {};
   Bytes bytes;
   for (const std::uint32_t slot : snapshot.order().leaves)
     bytes.leaves += filter_bytes(snapshot.leaf_fields(slot), snapshot.fields);
-  bytes.leaves += snapshot.leaf_slots * sizeof(const std::byte*);
-  bytes.nodes = snapshot.node_slots * snapshot.arena->child_zones_layout().node_bytes();
+  if (slots.leaves < snapshot.leaf_slots)  // a part, about
+    bytes.leaves = bytes.leaves / snapshot.leaf_slots * slots.leaves;
+  bytes.leaves += slots.leaves * sizeof(const std::byte*);
+  bytes.nodes = slots.nodes * snapshot.arena->child_zones_layout().node_bytes();
   return bytes;
 }
 
-FieldSlots::FieldSlots(const Snapshot& snapshot, bool leaves_on_host)
+FieldSlots::FieldSlots(const Snapshot& snapshot, const SlotCounts& slots, bool leaves_on_host)
     : leaves_on_host_(leaves_on_host),
       node_bytes_(snapshot.arena->child_zones_layout().node_bytes()),
-      addresses_(snapshot.leaf_slots * sizeof(const std::byte*),
+      addresses_(slots.leaves * sizeof(const std::byte*),
                  snapshot.arena->leaf_capacity() * sizeof(const std::byte*), cuda::Memory::device),
-      child_zones_(snapshot.node_slots * node_bytes_, snapshot.arena->node_capacity() * node_bytes_,
+      child_zones_(slots.nodes * node_bytes_, snapshot.arena->node_capacity() * node_bytes_,
                    cuda::Memory::device) {}
 
-bool FieldSlots::grow(const Snapshot& snapshot) {
-  return addresses_.grow(snapshot.leaf_slots * sizeof(const std::byte*)) &&
-         child_zones_.grow(snapshot.node_slots * node_bytes_);
+bool FieldSlots::grow(const SlotCounts& slots) {
+  return addresses_.grow(slots.leaves * sizeof(const std::byte*)) &&
+         child_zones_.grow(slots.nodes * node_bytes_);
 }
 
 bool FieldSlots::is_mostly_unused() const {
@@ -112,7 +114,7 @@ std::byte* FieldSlots::take(std::size_t num_bytes) {
 }
 
 std::size_t FieldSlots::write(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
-                              std::span<const std::uint32_t> nodes, Uploader& uploader) {
+                              std::span<const std::uint32_t> nodes, const ShardMap* map, Uploader& uploader) {
   const Gathered gathered(snapshot, leaves);
   std::byte* memory = gathered.num_bytes() == 0 ? nullptr : take(gathered.num_bytes());
   if (memory != nullptr && leaves_on_host_) {
@@ -127,8 +129,14 @@ std::size_t FieldSlots::write(const Snapshot& snapshot, std::span<const std::uin
     in_use_ += gathered.bytes_of(i);
     in_use_ -= std::exchange(bytes_by_slot_[leaves[i]], gathered.bytes_of(i));
   }
+  const auto on_device = [](std::span<const std::uint32_t> slots, const SlotNumbers* numbers) {
+    std::vector<std::uint32_t> there(slots.begin(), slots.end());
+    if (numbers != nullptr)
+      for (std::uint32_t& slot : there) slot = numbers->on_device(slot);
+    return there;
+  };
   uploader.scatter(
-      leaves, sizeof memory,
+      on_device(leaves, map == nullptr ? nullptr : &map->leaves()), sizeof memory,
       [&](std::size_t i, std::byte* to) {
         const std::byte* address = gathered.bytes_of(i) == 0 ? nullptr : memory + gathered.start(i);
         std::memcpy(to, &address, sizeof address);
@@ -136,8 +144,14 @@ std::size_t FieldSlots::write(const Snapshot& snapshot, std::span<const std::uin
       addresses_.data());
   SlotArena& arena = *snapshot.arena;
   uploader.scatter(
-      nodes, node_bytes_,
-      [&](std::size_t i, std::byte* to) { std::memcpy(to, arena.child_zones_bytes(nodes[i]), node_bytes_); },
+      on_device(nodes, map == nullptr ? nullptr : &map->nodes()), node_bytes_,
+      [&](std::size_t i, std::byte* to) {
+        if (map == nullptr) {
+          std::memcpy(to, arena.child_zones_bytes(nodes[i]), node_bytes_);
+        } else {
+          map->write_child_zones(snapshot, nodes[i], to);
+        }
+      },
       child_zones_.data());
   return gathered.num_bytes() + leaves.size() * sizeof memory + nodes.size() * node_bytes_;
 }

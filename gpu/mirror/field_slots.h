@@ -13,6 +13,8 @@
 
 #include "gpu/cuda/buffer.h"
 #include "gpu/cuda/growing_buffer.h"
+#include "gpu/mirror/shard_map.h"
+#include "gpu/mirror/slot_arrays.h"
 #include "gpu/mirror/uploader.h"
 #include "index/snapshot.h"
 
@@ -22,24 +24,25 @@ class FieldSlots {
  public:
   // Whether filters and queries of this version may read any of it.
   static bool are_needed(const Snapshot& snapshot);
-  // Bytes that a version takes: of leaves, and of nodes; both 0 if they are not needed.
+  // Bytes that a version takes with so many slots: of leaves, and of nodes; both 0 if they are not needed.
   struct Bytes {
     std::size_t leaves = 0, nodes = 0;
   };
-  static Bytes bytes_of(const Snapshot& snapshot);
+  static Bytes bytes_of(const Snapshot& snapshot, const SlotCounts& slots);
 
-  // On the current device, for the slots of a snapshot. leaves_on_host: LeafFields are in pinned host memory. Throws
+  // On the current device, for these slots of a snapshot. leaves_on_host: LeafFields are in pinned host memory. Throws
   // OutOfDeviceMemory or CudaError.
-  FieldSlots(const Snapshot& snapshot, bool leaves_on_host);
+  FieldSlots(const Snapshot& snapshot, const SlotCounts& slots, bool leaves_on_host);
 
   // Makes room for the slots of a later version. Returns false if they do not fit in place.
-  bool grow(const Snapshot& snapshot);
+  bool grow(const SlotCounts& slots);
   // Returns true if new FieldSlots would take less than half the memory.
   bool is_mostly_unused() const;
 
-  // Enqueues the copy of leaves and nodes to their slots. Returns the number of bytes. Throws as the constructor.
+  // Enqueues the copy of leaves and nodes to their slots, by their slots on the host. map: of a part of the index, or
+  // null. Returns the number of bytes. Throws as the constructor.
   std::size_t write(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
-                    std::span<const std::uint32_t> nodes, Uploader& uploader);
+                    std::span<const std::uint32_t> nodes, const ShardMap* map, Uploader& uploader);
 
   std::size_t device_bytes() const;
   // [slot] addresses of LeafFields; null: the leaf has none.
@@ -56,9 +59,9 @@ class FieldSlots {
   std::size_t node_bytes_;
   cuda::GrowingBuffer addresses_, child_zones_;
   std::vector<cuda::Buffer<std::byte>> chunks_;
-  std::size_t used_of_last_ = 0;            // bytes of the last chunk
-  std::size_t in_chunks_ = 0, in_use_ = 0;  // bytes of all chunks, and of the slots as last written
-  std::vector<std::uint32_t> bytes_by_slot_;
+  std::size_t used_of_last_ = 0;              // bytes of the last chunk
+  std::size_t in_chunks_ = 0, in_use_ = 0;    // bytes of all chunks, and of the slots as last written
+  std::vector<std::uint32_t> bytes_by_slot_;  // of the host
 };
 
 }  // namespace culmen::gpu

@@ -1,5 +1,6 @@
 #include "gpu/mirror/mirror.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -28,10 +29,18 @@ void require_possible_height(const Snapshot& snapshot) {
                       " would do for any number: build the index again");
 }
 
+// Of a part of an index, without gaps; null: those of the host.
+SlotCounts slots_of(const Snapshot& snapshot, const ShardMap* map) {
+  if (map == nullptr) return {snapshot.leaf_slots, snapshot.node_slots};
+  constexpr std::size_t kAtLeast = 1;  // no memory has no bytes
+  return {std::max(kAtLeast, map->leaves().size()), std::max(kAtLeast, map->nodes().size())};
+}
+
 }  // namespace
 
-Mirror::Mirror(std::shared_ptr<const Published> index, const DeviceOptions& options, const LoadedTree* loaded)
-    : index_(std::move(index)), wanted_(options.memory) {
+Mirror::Mirror(std::shared_ptr<const Published> index, const DeviceOptions& options, const LoadedTree* loaded,
+               const ShardPart& part)
+    : index_(std::move(index)), wanted_(options.memory), part_(part) {
   if (loaded != nullptr) {
     state_.arrays = loaded->arrays;
     state_.arena = loaded->arena;
@@ -93,27 +102,30 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
   next.arena = s.arena;
   next.number = s.version;
   const cuda::WaitAtEnd wait(uploader_.stream());
-  const std::uint64_t since = state_.number;
-  const bool has_slots = state_.arrays != nullptr &&
-                         is_same(state_.arena, std::shared_ptr<const SlotArena>(s.arena)) &&
-                         state_.arrays->grow(s);
+  bool has_slots =
+      state_.arrays != nullptr && is_same(state_.arena, std::shared_ptr<const SlotArena>(s.arena));
+  TreeChanges changes = changes_of_part(s, has_slots, next);
+  if (has_slots && !state_.arrays->grow(slots_of(s, next.map.get()))) {
+    has_slots = false;
+    changes = changes_of_part(s, has_slots, next);
+  }
   if (has_slots) {
     next.arrays = state_.arrays;
   } else if (s.height > 0) {
-    next.arrays = make_arrays(s);
+    next.arrays = make_arrays(s, slots_of(s, next.map.get()));
   }
-  const TreeChanges changes = changes_since(s, has_slots ? std::optional(since) : std::nullopt);
   stats.find_us = microseconds_since(start);
-  if (s.height > 0) send(s, changes, *next.arrays, stats);
+  if (s.height > 0) send(s, changes, next, stats);
   if (FieldSlots::are_needed(s) || (has_slots && state_.fields != nullptr && s.height > 0))
-    next.fields = send_fields(s, changes, has_slots, next.arrays->rows_on_host(), stats);
+    next.fields = send_fields(s, changes, has_slots, next, stats);
   std::vector<BoundsSlot> slot_changes;
-  if (s.height > 0) {
+  if (!changes.level_1.empty()) {
     if (has_slots) next.bounds_slots = state_.bounds_slots;  // a copy: after an error it must be unchanged
     slot_changes = next.bounds_slots.update(changes.level_1);
   }
-  next.version = std::make_shared<const MirrorVersion>(s, s.height > 0 ? next.arrays : nullptr, next.fields,
-                                                       next.bounds_slots.size(), pool_);
+  next.version =
+      std::make_shared<const MirrorVersion>(s, changes.level_1.empty() ? nullptr : next.arrays, next.fields,
+                                            next.map, next.bounds_slots.size(), pool_);
   write_version(s, slot_changes, *next.version);
   uploader_.wait();
   next.device_bytes = next.version->has_rows() ? next.version->device_bytes() : 0;
@@ -122,11 +134,19 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
   return next;
 }
 
-void Mirror::send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& arrays,
+// What is new to the device. Of a part, after its map has followed: in place if it has slots, else it is a new one.
+TreeChanges Mirror::changes_of_part(const Snapshot& snapshot, bool has_slots, State& next) const {
+  TreeChanges changes = changes_since(snapshot, has_slots ? std::optional(state_.number) : std::nullopt);
+  if (part_.num_shards == 1 || snapshot.height == 0) return changes;
+  next.map = has_slots ? state_.map : std::make_shared<ShardMap>(part_, *snapshot.arena);
+  return next.map->update(snapshot, changes);
+}
+
+void Mirror::send(const Snapshot& snapshot, const TreeChanges& changes, const State& next,
                   RefreshStats& stats) {
   const Clock::time_point start = Clock::now();
-  uploader_.send(snapshot, changes, arrays);
-  const SlotBytes sizes = arrays.sizes();
+  uploader_.send(snapshot, changes, next.map.get(), *next.arrays);
+  const SlotBytes sizes = next.arrays->sizes();
   stats.leaves = changes.leaves.size();
   stats.nodes = changes.nodes.size();
   stats.bytes = stats.leaves * sizes.leaf() + stats.nodes * sizes.node;
@@ -134,25 +154,30 @@ void Mirror::send(const Snapshot& snapshot, const TreeChanges& changes, const Sl
 }
 
 // The first time in the memory that was requested; later in memory of the same kind, if there is room for both.
-std::shared_ptr<SlotArrays> Mirror::make_arrays(const Snapshot& snapshot) {
-  if (state_.arrays == nullptr) return std::make_shared<SlotArrays>(snapshot, wanted_, 0);
+std::shared_ptr<SlotArrays> Mirror::make_arrays(const Snapshot& snapshot, const SlotCounts& slots) {
+  if (state_.arrays == nullptr) return std::make_shared<SlotArrays>(snapshot, slots, wanted_, 0);
   try {
-    return std::make_shared<SlotArrays>(snapshot, state_.arrays->memory(), kPartOnTop);
+    return std::make_shared<SlotArrays>(snapshot, slots, state_.arrays->memory(), kPartOnTop);
   } catch (const OutOfDeviceMemory&) {
     set_state({});  // frees the old arrays, then tries again
   }
-  return std::make_shared<SlotArrays>(snapshot, wanted_, 0);
+  return std::make_shared<SlotArrays>(snapshot, slots, wanted_, 0);
 }
 
 // What is new is appended to the memory of the version before. All of it is copied if there is none that can grow, or
 // if most of that is unused and there is room for both.
 std::shared_ptr<FieldSlots> Mirror::send_fields(const Snapshot& snapshot, const TreeChanges& changes,
-                                                bool has_slots, bool leaves_on_host, RefreshStats& stats) {
-  const bool can_append = has_slots && state_.fields != nullptr && state_.fields->grow(snapshot);
+                                                bool has_slots, const State& next, RefreshStats& stats) {
+  const ShardMap* map = next.map.get();
+  const SlotCounts slots = slots_of(snapshot, map);
+  const bool can_append = has_slots && state_.fields != nullptr && state_.fields->grow(slots);
   const auto copy_all = [&] {
-    auto fields = std::make_shared<FieldSlots>(snapshot, leaves_on_host);
+    auto fields = std::make_shared<FieldSlots>(snapshot, slots, next.arrays->rows_on_host());
     const cuda::WaitAtEnd wait(uploader_.stream());  // before an error frees what copies are written to
-    stats.bytes += fields->write(snapshot, snapshot.order().leaves, snapshot.order().nodes, uploader_);
+    const TreeOrder& order = snapshot.order();
+    stats.bytes += map == nullptr ? fields->write(snapshot, order.leaves, order.nodes, map, uploader_)
+                                  : fields->write(snapshot, map->own_leaves(order.leaves),
+                                                  map->own_nodes(order.nodes), map, uploader_);
     return fields;
   };
   if (!can_append || state_.fields->is_mostly_unused()) {
@@ -163,7 +188,7 @@ std::shared_ptr<FieldSlots> Mirror::send_fields(const Snapshot& snapshot, const 
     }
   }
   if (can_append) {
-    stats.bytes += state_.fields->write(snapshot, changes.leaves, changes.nodes, uploader_);
+    stats.bytes += state_.fields->write(snapshot, changes.leaves, changes.nodes, map, uploader_);
     return state_.fields;
   }
   set_state({});  // frees the old copy, then tries again

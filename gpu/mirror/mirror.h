@@ -15,6 +15,7 @@
 #include "gpu/mirror/bounds_slots.h"
 #include "gpu/mirror/loaded_tree.h"
 #include "gpu/mirror/mirror_version.h"
+#include "gpu/mirror/shard_map.h"
 #include "gpu/mirror/uploader.h"
 #include "index/published.h"
 
@@ -25,8 +26,9 @@ class Mirror {
  public:
   // Copies the published version to the current device, except what a bulk load has left there. Throws
   // OutOfDeviceMemory or CudaError; then nothing stays allocated.
+  // part: all of the index, or the part of a device of a sharded group, for which nothing was loaded.
   Mirror(std::shared_ptr<const Published> index, const DeviceOptions& options,
-         const LoadedTree* loaded = nullptr);
+         const LoadedTree* loaded = nullptr, const ShardPart& part = {});
 
   // The version published now. Copies what is new in it, unless another call has. Throws as the constructor: then the
   // mirror is unchanged, and the next call tries again.
@@ -46,6 +48,7 @@ class Mirror {
   struct State {
     std::shared_ptr<SlotArrays> arrays;            // null: no rows
     std::shared_ptr<FieldSlots> fields;            // null: not needed
+    std::shared_ptr<ShardMap> map;                 // null: the whole index
     std::shared_ptr<const MirrorVersion> version;  // null: nothing, after an error
     std::weak_ptr<const Snapshot> snapshot;
     std::weak_ptr<const SlotArena> arena;
@@ -57,17 +60,18 @@ class Mirror {
 
   MirrorView copy_what_is_new(std::shared_ptr<const Snapshot> snapshot, RefreshStats& stats);
   State make_state(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats);
-  void send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& arrays,
-            RefreshStats& stats);
-  std::shared_ptr<SlotArrays> make_arrays(const Snapshot& snapshot);
+  TreeChanges changes_of_part(const Snapshot& snapshot, bool has_slots, State& next) const;
+  void send(const Snapshot& snapshot, const TreeChanges& changes, const State& next, RefreshStats& stats);
+  std::shared_ptr<SlotArrays> make_arrays(const Snapshot& snapshot, const SlotCounts& slots);
   std::shared_ptr<FieldSlots> send_fields(const Snapshot& snapshot, const TreeChanges& changes,
-                                          bool has_slots, bool leaves_on_host, RefreshStats& stats);
+                                          bool has_slots, const State& next, RefreshStats& stats);
   void write_version(const Snapshot& snapshot, const std::vector<BoundsSlot>& changes,
                      const MirrorVersion& version);
   void set_state(State state);
 
   const std::shared_ptr<const Published> index_;
   const DeviceMemory wanted_;
+  const ShardPart part_;
   const std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
 
   std::mutex refresh_mutex_;  // held during a refresh

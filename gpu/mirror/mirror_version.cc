@@ -50,14 +50,15 @@ void BufferPool::give_back(cuda::Buffer<std::byte> buffer) noexcept {
 }
 
 MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const SlotArrays> arrays,
-                             std::shared_ptr<const FieldSlots> fields, std::uint32_t num_slots,
-                             std::shared_ptr<BufferPool> pool)
+                             std::shared_ptr<const FieldSlots> fields, std::shared_ptr<const ShardMap> map,
+                             std::uint32_t num_slots, std::shared_ptr<BufferPool> pool)
     : arrays_(std::move(arrays)),
       fields_(std::move(fields)),
+      map_(std::move(map)),
       pool_(std::move(pool)),
       offsets_(offsets_of(snapshot, num_slots)),
       memory_(pool_, offsets_.end) {
-  if (snapshot.height == 0) return;
+  if (arrays_ == nullptr) return;
   const SlotArraysRef slots = arrays_->ref();
   ref_.values = slots.values;
   ref_.ids = reinterpret_cast<const std::int64_t*>(slots.ids);
@@ -75,7 +76,7 @@ MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const Slo
   ref_.slot_min_ids = at<std::int64_t>(offsets_.min_ids);
   ref_.node_stride = snapshot.arena->node_bytes();
   ref_.num_slots = num_slots;
-  ref_.root = snapshot.root;
+  ref_.root = map_ == nullptr ? snapshot.root : map_->nodes().on_device(snapshot.root);
   ref_.height = snapshot.height;
   ref_.leaf_rows = snapshot.leaf_rows;
   ref_.num_attributes = snapshot.num_attributes();
@@ -112,31 +113,65 @@ BoundsSlotsRef MirrorVersion::bounds_slots(const BoundLayout& layout) const {
           static_cast<std::uint32_t>(layout.first_minimum_row())};
 }
 
-MirrorRef MirrorVersion::ref_with_order(const Snapshot& snapshot, cudaStream_t stream) const {
+MirrorVersion::PartOrder MirrorVersion::part_order(const Snapshot& snapshot) const {
+  PartOrder part;
   const TreeOrder& order = snapshot.order();
-  const std::size_t leaf_bytes = aligned(order.leaves.size() * sizeof(std::uint32_t));
+  for (const PartitionRange& range : order.partitions) {
+    const auto first = static_cast<std::uint32_t>(part.leaves.size());
+    for (std::uint32_t position = range.first_leaf; position < range.first_leaf + range.num_leaves;
+         ++position) {
+      if (!map_->leaves().has(order.leaves[position]))
+        break;  // a part has all leaves of a partition, or none
+      part.leaves.push_back(map_->leaves().on_device(order.leaves[position]));
+      part.positions.push_back(position);
+    }
+    if (part.leaves.size() > first) part.partitions.push_back({first, range.num_leaves});
+  }
+  return part;
+}
+
+MirrorRef MirrorVersion::ref_with_order(const Snapshot& snapshot, cudaStream_t stream) const {
   std::call_once(order_once_, [&] {
-    const std::size_t partition_bytes = order.partitions.size() * sizeof(PartitionRange);
-    PooledBuffer memory(pool_, leaf_bytes + partition_bytes);
-    cuda::check(cudaMemcpyAsync(memory.data(), order.leaves.data(),
-                                order.leaves.size() * sizeof(std::uint32_t), cudaMemcpyHostToDevice, stream));
-    cuda::check(cudaMemcpyAsync(memory.data() + leaf_bytes, order.partitions.data(), partition_bytes,
+    const PartOrder part = map_ == nullptr ? PartOrder() : part_order(snapshot);
+    const std::span<const std::uint32_t> leaves = map_ == nullptr ? snapshot.order().leaves : part.leaves;
+    const std::span<const PartitionRange> partitions =
+        map_ == nullptr ? snapshot.order().partitions : part.partitions;
+    const std::size_t leaf_bytes = aligned(leaves.size_bytes());
+    PooledBuffer memory(pool_, leaf_bytes + partitions.size_bytes());
+    cuda::check(
+        cudaMemcpyAsync(memory.data(), leaves.data(), leaves.size_bytes(), cudaMemcpyHostToDevice, stream));
+    cuda::check(cudaMemcpyAsync(memory.data() + leaf_bytes, partitions.data(), partitions.size_bytes(),
                                 cudaMemcpyHostToDevice, stream));
     cuda::check(cudaStreamSynchronize(stream));
     order_ = std::move(memory);
+    num_ordered_ = static_cast<std::uint32_t>(leaves.size());
+    num_partitions_ = static_cast<std::uint32_t>(partitions.size());
   });
   MirrorRef ref = ref_;
   ref.leaf_order = reinterpret_cast<const std::uint32_t*>(order_.data());
-  ref.partitions = reinterpret_cast<const PartitionRange*>(order_.data() + leaf_bytes);
-  ref.num_leaves = static_cast<std::uint32_t>(order.leaves.size());
-  ref.num_partitions = static_cast<std::uint32_t>(order.partitions.size());
+  ref.partitions =
+      reinterpret_cast<const PartitionRange*>(order_.data() + aligned(num_ordered_ * sizeof(std::uint32_t)));
+  ref.num_leaves = num_ordered_;
+  ref.num_partitions = num_partitions_;
   return ref;
 }
 
+// The thresholds of a leaf are of later leaves of its partition, all of which are in its part.
 MirrorRef MirrorVersion::ref_with_thresholds(const Snapshot& snapshot, cudaStream_t stream) const {
-  const std::span<const std::int64_t> min_ids = snapshot.thresholds().min_ids();
-  const std::span<const std::byte> values = snapshot.thresholds().values();
+  const Thresholds& all = snapshot.thresholds();
   std::call_once(thresholds_once_, [&] {
+    std::vector<std::int64_t> own_ids;
+    std::vector<std::byte> own_values;
+    if (map_ != nullptr) {
+      const std::size_t each = all.min_ids().empty() ? 0 : all.values().size() / all.min_ids().size();
+      for (const std::uint32_t position : part_order(snapshot).positions) {
+        own_ids.push_back(all.min_id(position));
+        const std::span<const std::byte> values = all.values().subspan(position * each, each);
+        own_values.insert(own_values.end(), values.begin(), values.end());
+      }
+    }
+    const std::span<const std::int64_t> min_ids = map_ == nullptr ? all.min_ids() : own_ids;
+    const std::span<const std::byte> values = map_ == nullptr ? all.values() : own_values;
     PooledBuffer memory(pool_, min_ids.size_bytes() + values.size());
     cuda::check(
         cudaMemcpyAsync(memory.data(), min_ids.data(), min_ids.size_bytes(), cudaMemcpyHostToDevice, stream));
@@ -147,7 +182,7 @@ MirrorRef MirrorVersion::ref_with_thresholds(const Snapshot& snapshot, cudaStrea
   });
   MirrorRef ref = ref_with_order(snapshot, stream);
   ref.threshold_min_ids = reinterpret_cast<const std::int64_t*>(thresholds_.data());
-  ref.thresholds = thresholds_.data() + min_ids.size_bytes();
+  ref.thresholds = thresholds_.data() + ref.num_leaves * sizeof(std::int64_t);
   return ref;
 }
 

@@ -14,6 +14,7 @@
 #include "gpu/mirror/field_slots.h"
 #include "gpu/mirror/mirror_ref.h"
 #include "gpu/mirror/plan_basis.h"
+#include "gpu/mirror/shard_map.h"
 #include "gpu/mirror/slot_arrays.h"
 #include "gpu/mirror/write_slots.h"
 #include "index/snapshot.h"
@@ -62,10 +63,11 @@ class PooledBuffer {
 // Immutable once its memory is filled, except what the first caller that needs it creates.
 class MirrorVersion {
  public:
-  // `arrays` is null if the snapshot has no rows, `fields` if it needs none. Device memory is uninitialised.
+  // `arrays` is null if the snapshot, or the part of it, has no rows, `fields` if it needs none, `map` if it is no part.
+  // Device memory is uninitialised.
   MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const SlotArrays> arrays,
-                std::shared_ptr<const FieldSlots> fields, std::uint32_t num_slots,
-                std::shared_ptr<BufferPool> pool);
+                std::shared_ptr<const FieldSlots> fields, std::shared_ptr<const ShardMap> map,
+                std::uint32_t num_slots, std::shared_ptr<BufferPool> pool);
 
   bool has_rows() const { return ref_.height > 0; }
   // Without the order of the leaves.
@@ -74,6 +76,12 @@ class MirrorVersion {
   MirrorRef ref_with_order(const Snapshot& snapshot, cudaStream_t stream) const;
   // With both the order and the thresholds, likewise.
   MirrorRef ref_with_thresholds(const Snapshot& snapshot, cudaStream_t stream) const;
+  // The position in the snapshot of a row that the device calls so.
+  std::uint64_t host_row(std::uint64_t row) const {
+    if (map_ == nullptr) return row;
+    const auto rows = static_cast<std::uint64_t>(ref_.leaf_rows);
+    return map_->leaves().on_host(static_cast<std::uint32_t>(row / rows)) * rows + row % rows;
+  }
   const PlanBasis* basis() const { return at<PlanBasis>(0); }
   std::size_t device_bytes() const {
     return memory_.size() + (arrays_ ? arrays_->device_bytes() : 0) + (fields_ ? fields_->device_bytes() : 0);
@@ -88,6 +96,12 @@ class MirrorVersion {
   struct Offsets {
     std::size_t attributes, nodes, min_ids, bounds, end;
   };
+  // The leaves of a part in the tree's order, as slots of the device and as positions in the snapshot's order.
+  struct PartOrder {
+    std::vector<std::uint32_t> leaves, positions;
+    std::vector<PartitionRange> partitions;
+  };
+  PartOrder part_order(const Snapshot& snapshot) const;
   static Offsets offsets_of(const Snapshot& snapshot, std::uint32_t num_slots);
   template <typename T>
   T* at(std::size_t offset) const {
@@ -96,12 +110,14 @@ class MirrorVersion {
 
   std::shared_ptr<const SlotArrays> arrays_;
   std::shared_ptr<const FieldSlots> fields_;
+  std::shared_ptr<const ShardMap> map_;
   std::shared_ptr<BufferPool> pool_;
   Offsets offsets_;
   PooledBuffer memory_;
   MirrorRef ref_ = {};
   mutable std::once_flag order_once_, thresholds_once_;
-  mutable PooledBuffer order_;       // leaf_order, then partitions
+  mutable PooledBuffer order_;  // leaf_order, then partitions
+  mutable std::uint32_t num_ordered_ = 0, num_partitions_ = 0;
   mutable PooledBuffer thresholds_;  // smallest ids, then values
 };
 

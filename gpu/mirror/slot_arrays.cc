@@ -19,22 +19,21 @@ std::size_t id_bytes(const LeafShape& shape) {
   return shape.leaf_rows * sizeof(std::int64_t);
 }
 
-std::size_t row_bytes(const Snapshot& snapshot) {
+std::size_t row_bytes(const Snapshot& snapshot, const SlotCounts& slots) {
   const LeafShape& shape = snapshot.arena->shape();
-  return snapshot.leaf_slots * (shape.leaf_bytes() + id_bytes(shape));
+  return slots.leaves * (shape.leaf_bytes() + id_bytes(shape));
 }
 
-std::size_t tree_bytes(const Snapshot& snapshot) {
-  const std::size_t nodes = snapshot.node_slots * snapshot.arena->node_bytes();
+std::size_t tree_bytes(const Snapshot& snapshot, const SlotCounts& slots) {
+  const std::size_t nodes = slots.nodes * snapshot.arena->node_bytes();
   return nodes + nodes / kFanOut +
-         snapshot.leaf_slots *
-             (kZoneVectors * snapshot.arena->shape().zone_vector_bytes() + sizeof(LeafHeader));
+         slots.leaves * (kZoneVectors * snapshot.arena->shape().zone_vector_bytes() + sizeof(LeafHeader));
 }
 
-DeviceMemory choose_memory(const Snapshot& snapshot, DeviceMemory wanted) {
-  const FieldSlots::Bytes fields = FieldSlots::bytes_of(snapshot);
-  const std::size_t tree = tree_bytes(snapshot) + fields.nodes;
-  const std::size_t all = tree + row_bytes(snapshot) + fields.leaves;
+DeviceMemory choose_memory(const Snapshot& snapshot, const SlotCounts& slots, DeviceMemory wanted) {
+  const FieldSlots::Bytes fields = FieldSlots::bytes_of(snapshot, slots);
+  const std::size_t tree = tree_bytes(snapshot, slots) + fields.nodes;
+  const std::size_t all = tree + row_bytes(snapshot, slots) + fields.leaves;
   const bool takes_host = wanted == DeviceMemory::host || wanted == DeviceMemory::automatic;
   if (wanted != DeviceMemory::host && fits(all))
     return wanted == DeviceMemory::automatic ? DeviceMemory::device : wanted;
@@ -52,8 +51,9 @@ cuda::Memory kind_of(DeviceMemory memory) {
 
 }  // namespace
 
-SlotArrays::SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_t part_on_top)
-    : memory_(choose_memory(snapshot, wanted)),
+SlotArrays::SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, DeviceMemory wanted,
+                       std::size_t part_on_top)
+    : memory_(choose_memory(snapshot, slots, wanted)),
       shape_(snapshot.arena->shape()),
       node_bytes_(snapshot.arena->node_bytes()) {
   const SlotArena& arena = *snapshot.arena;
@@ -64,11 +64,11 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_
     return cuda::GrowingBuffer((size + on_top) * each, capacity * each, memory);
   };
   const auto for_leaves = [&](std::size_t each, cuda::Memory memory) {
-    return make(snapshot.leaf_slots, arena.leaf_capacity(), each, memory);
+    return make(slots.leaves, arena.leaf_capacity(), each, memory);
   };
   leaves_ = for_leaves(sizeof(LeafHeader), cuda::Memory::device);
   zone_maps_ = for_leaves(kZoneVectors * shape_.zone_vector_bytes(), cuda::Memory::device);
-  nodes_ = make(snapshot.node_slots, arena.node_capacity(), node_bytes_, cuda::Memory::device);
+  nodes_ = make(slots.nodes, arena.node_capacity(), node_bytes_, cuda::Memory::device);
   values_ = for_leaves(shape_.leaf_bytes(), kind_of(memory_));
   ids_ = for_leaves(id_bytes(shape_), kind_of(memory_));
   if (memory_ == DeviceMemory::managed) {
@@ -78,11 +78,11 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_
   }
 }
 
-bool SlotArrays::grow(const Snapshot& snapshot) {
-  const std::size_t num_leaves = snapshot.leaf_slots;
+bool SlotArrays::grow(const SlotCounts& slots) {
+  const std::size_t num_leaves = slots.leaves;
   return leaves_.grow(num_leaves * sizeof(LeafHeader)) &&
          zone_maps_.grow(num_leaves * kZoneVectors * shape_.zone_vector_bytes()) &&
-         nodes_.grow(snapshot.node_slots * node_bytes_) && values_.grow(num_leaves * shape_.leaf_bytes()) &&
+         nodes_.grow(slots.nodes * node_bytes_) && values_.grow(num_leaves * shape_.leaf_bytes()) &&
          ids_.grow(num_leaves * id_bytes(shape_));
 }
 

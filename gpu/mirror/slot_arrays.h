@@ -13,14 +13,19 @@
 
 namespace culmen::gpu {
 
+// Slots that a version takes on a device.
+struct SlotCounts {
+  std::size_t leaves = 0, nodes = 0;
+};
+
 class SlotArrays {
  public:
-  // On the current device, for the slots of a snapshot. Memory that cannot grow gets one slot in `part_on_top` more
+  // On the current device, for these slots of a snapshot. Memory that cannot grow gets one slot in `part_on_top` more
   // (0: none). Chooses the memory if that is automatic. Throws OutOfDeviceMemory or CudaError.
-  SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_t part_on_top);
+  SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, DeviceMemory wanted, std::size_t part_on_top);
 
   // Makes room for the slots of a later version. Returns false if they do not fit in place.
-  bool grow(const Snapshot& snapshot);
+  bool grow(const SlotCounts& slots);
 
   DeviceMemory memory() const { return memory_; }  // never automatic
   bool rows_on_host() const { return memory_ == DeviceMemory::host; }

@@ -43,34 +43,45 @@ void append(std::byte*& to, const void* from, std::size_t num_bytes) {
   to += num_bytes;
 }
 
-void gather_leaf(const Snapshot& s, std::uint32_t slot, const SlotArrays& arrays, std::byte* to) {
+// `target`: its slot on the device.
+void gather_leaf(const Snapshot& s, std::uint32_t slot, std::uint32_t target, const SlotArrays& arrays,
+                 std::byte* to) {
   const SlotArena& arena = *s.arena;
   const LeafShape& shape = arena.shape();
   const std::size_t value_bytes = shape.leaf_bytes(), id_bytes = shape.leaf_rows * sizeof(std::int64_t);
   append(to, &s.leaf(slot), sizeof(LeafHeader));
   append(to, arena.zone_map(slot), kZoneVectors * shape.zone_vector_bytes());
   if (arrays.rows_on_host()) {
-    std::memcpy(arrays.values() + slot * value_bytes, arena.values(slot), value_bytes);
-    std::memcpy(arrays.ids() + slot * id_bytes, arena.ids(slot), id_bytes);
+    std::memcpy(arrays.values() + target * value_bytes, arena.values(slot), value_bytes);
+    std::memcpy(arrays.ids() + target * id_bytes, arena.ids(slot), id_bytes);
   } else {
     append(to, arena.values(slot), value_bytes);
     append(to, arena.ids(slot), id_bytes);
   }
 }
 
-void gather(const Snapshot& s, const Share& share, const SlotArrays& arrays,
+void gather(const Snapshot& s, const Share& share, const ShardMap* map, const SlotArrays& arrays,
             const PieceAccess<std::byte>& piece) {
-  std::copy(share.leaves.begin(), share.leaves.end(), piece.slots());
-  std::copy(share.nodes.begin(), share.nodes.end(), piece.slots() + share.leaves.size());
   const std::size_t num_leaves = share.leaves.size();
+  std::copy(share.leaves.begin(), share.leaves.end(), piece.slots());
+  std::copy(share.nodes.begin(), share.nodes.end(), piece.slots() + num_leaves);
+  if (map != nullptr) {
+    for (std::size_t i = 0; i < num_leaves; ++i) piece.slots()[i] = map->leaves().on_device(share.leaves[i]);
+    for (std::size_t n = 0; n < share.nodes.size(); ++n)
+      piece.slots()[num_leaves + n] = map->nodes().on_device(share.nodes[n]);
+  }
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, num_leaves + share.nodes.size(), kGrain),
                     [&](const tbb::blocked_range<std::size_t>& range) {
                       for (std::size_t i = range.begin(); i < range.end(); ++i)
                         if (i < num_leaves) {
-                          gather_leaf(s, share.leaves[i], arrays, piece.leaf(i));
+                          gather_leaf(s, share.leaves[i], piece.slots()[i], arrays, piece.leaf(i));
                         } else {
                           const std::size_t n = i - num_leaves;
-                          std::memcpy(piece.node(n), s.node(share.nodes[n]).bytes, piece.sizes.node);
+                          if (map == nullptr) {
+                            std::memcpy(piece.node(n), s.node(share.nodes[n]).bytes, piece.sizes.node);
+                          } else {
+                            map->write_node(s, share.nodes[n], piece.node(n));
+                          }
                         }
                     });
 }
@@ -97,7 +108,8 @@ Uploader::Piece Uploader::next_piece() {
   return {on_host_.data() + i * piece_bytes_, on_device_.data() + i * piece_bytes_, copied_[i]};
 }
 
-void Uploader::send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& to) {
+void Uploader::send(const Snapshot& snapshot, const TreeChanges& changes, const ShardMap* map,
+                    const SlotArrays& to) {
   const SlotBytes sizes = to.sizes();
   std::span<const std::uint32_t> leaves = changes.leaves, nodes = changes.nodes;
   const std::size_t one = PieceRef::slots_bytes(1) + sizeof(std::uint32_t);
@@ -110,7 +122,7 @@ void Uploader::send(const Snapshot& snapshot, const TreeChanges& changes, const 
     const auto num_leaves = static_cast<std::uint32_t>(share.leaves.size());
     const auto num_nodes = static_cast<std::uint32_t>(share.nodes.size());
     const PieceAccess<std::byte> on_host = {piece.on_host, num_leaves, num_nodes, sizes};
-    gather(snapshot, share, to, on_host);
+    gather(snapshot, share, map, to, on_host);
     cuda::check(cudaMemcpyAsync(piece.on_device, piece.on_host, on_host.num_bytes(), cudaMemcpyHostToDevice,
                                 stream_.get()));
     piece.copied.record(stream_.get());

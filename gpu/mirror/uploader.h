@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpu/cuda/buffer.h"
+#include "gpu/mirror/shard_map.h"
 #include "gpu/mirror/slot_arrays.h"
 #include "index/snapshot.h"
 #include "index/tree_changes.h"
@@ -24,8 +25,8 @@ class Uploader {
   Uploader& operator=(const Uploader&) = delete;
 
   // Enqueues the copy of leaves and nodes to their slots. Rows that the arrays keep in host memory are written on
-  // return. Throws OutOfDeviceMemory or CudaError.
-  void send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& to);
+  // return. map: of a part of the index, or null. Throws OutOfDeviceMemory or CudaError.
+  void send(const Snapshot& snapshot, const TreeChanges& changes, const ShardMap* map, const SlotArrays& to);
   // Enqueues a copy of `bytes`, which may be freed on return.
   void send(std::span<const std::byte> bytes, std::byte* to);
   // The same for bytes that are not in one piece: gather(first, piece) writes those from `first` on.

@@ -92,7 +92,8 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
     SearchResult& result = results[positions[i]];
     const Candidate* first = memory.hits.data() + i * k;
     result.hits.resize(memory.work.data()[i].num_hits);
-    std::transform(first, first + memory.work.data()[i].num_hits, result.hits.begin(), to_hit);
+    std::transform(first, first + memory.work.data()[i].num_hits, result.hits.begin(),
+                   [&](const Candidate& candidate) { return to_hit(candidate, *view.mirror); });
     const PackedHeader& query = QueryRef{memory.packed.data() + i * stride}.header();
     add_work(
         memory.work.data()[i],

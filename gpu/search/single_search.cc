@@ -12,9 +12,10 @@
 namespace culmen::gpu {
 namespace {
 
-std::vector<Hit> to_hits(std::span<const Candidate> candidates) {
+std::vector<Hit> to_hits(const MirrorView& view, std::span<const Candidate> candidates) {
   std::vector<Hit> hits(candidates.size());
-  std::transform(candidates.begin(), candidates.end(), hits.begin(), to_hit);
+  std::transform(candidates.begin(), candidates.end(), hits.begin(),
+                 [&](const Candidate& candidate) { return to_hit(candidate, *view.mirror); });
   return hits;
 }
 
@@ -77,10 +78,10 @@ std::vector<Hit> SingleSearch::run(const MirrorView& view, const ResolvedQuery& 
     launch(view, engine, plan, state, argument, !predicate.empty(), workspace.stream().get());
     const ResultHeader& result = workspace.wait();
     add_work(result, query.terms.size() + query.where.size(), query.bound.num_terms(), *view.snapshot, stats);
-    if (result.outcome == Outcome::sorted) return to_hits({workspace.hits(), result.num_hits});
+    if (result.outcome == Outcome::sorted) return to_hits(view, {workspace.hits(), result.num_hits});
     if (result.outcome == Outcome::unsorted) {
       if (result.num_hits == 0) return {};
-      return to_hits(workspace.best_candidates(result.num_candidates, result.num_hits));
+      return to_hits(view, workspace.best_candidates(result.num_candidates, result.num_hits));
     }
     // The list overflowed. Rows that rank after the k-th row in the list are out, so the next pass starts with that row
     // as its k-th score bound and appends fewer. If the bound does not rise, as where the list holds fewer than 2 k

@@ -7,6 +7,7 @@
 
 #include "culmen/search.h"
 #include "gpu/cuda/buffer.h"
+#include "gpu/mirror/mirror_version.h"
 #include "gpu/search/best_candidates.h"
 #include "gpu/search/engines.h"
 #include "gpu/search/idle_pool.h"
@@ -17,8 +18,8 @@ namespace culmen::gpu {
 // The candidate list of a usual search; more candidates cost a second pass.
 inline constexpr std::size_t kUsualCandidates = 1 << 20;
 
-inline Hit to_hit(const Candidate& candidate) {
-  return {candidate.id, candidate.score, candidate.row};
+inline Hit to_hit(const Candidate& candidate, const MirrorVersion& mirror) {
+  return {candidate.id, candidate.score, mirror.host_row(candidate.row)};
 }
 
 class Workspace {

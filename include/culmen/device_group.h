@@ -3,7 +3,7 @@
 //   culmen::DeviceGroup on_gpus = index.to_devices({0, 1});
 //   std::vector<culmen::SearchResult> best = on_gpus.search(queries);
 //
-// Each GPU has a copy of the index. The queries of a batch are divided among the GPUs by the speed that each has shown;
+// With DeviceLayout::replicate each GPU has a copy of the index. The queries of a batch are divided among the GPUs by the speed that each has shown;
 // a single query is answered by the GPU that has the least to do. All answers of a call are of one version of the
 // index, which the copies follow as a DeviceIndex does. Rows and score bits are those of Index::search.
 //
@@ -11,14 +11,20 @@
 // names it, and later calls are answered by the others. refresh() brings it back. If all have failed, all are tried
 // again.
 //
+// With DeviceLayout::shard each GPU has a part of the index, for an index that one GPU has no room for, or for single
+// queries that should take less time than on one. All GPUs answer every query, and the answers are merged; so if one
+// fails, the call throws, and so does the next unless that GPU works again.
+//
 // Thread safety: all methods may be called from any number of threads at once. Each GPU has one host thread, which
 // works on one batch after the other. A DeviceGroup is a handle; copying it is cheap and shares the copies on the GPUs.
 // Calls on a DeviceGroup that has been moved from throw InvalidArgument.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,8 +35,19 @@
 
 namespace culmen {
 
+// What the GPUs of a group hold.
+enum class DeviceLayout : std::uint8_t {
+  replicate,  // each a copy of the index
+  shard,      // each a part of it, of about the same size
+};
+
+// "replicate", "shard" and back. Throws InvalidArgument listing the layouts.
+[[nodiscard]] DeviceLayout parse_device_layout(std::string_view name);
+[[nodiscard]] std::string_view device_layout_name(DeviceLayout layout);
+
 struct DeviceGroupOptions {
-  DeviceMemory memory = DeviceMemory::automatic;  // of each copy
+  DeviceMemory memory = DeviceMemory::automatic;  // of each copy, or of each part
+  DeviceLayout layout = DeviceLayout::replicate;
 };
 
 // A GPU of a group.
@@ -38,7 +55,7 @@ struct DeviceMember {
   int device = 0;                              // its CUDA number
   DeviceMemory memory = DeviceMemory::device;  // never automatic
   std::size_t device_bytes = 0;
-  double share = 0;       // of a large batch, as it would be divided now
+  double share = 0;       // of a large batch, as it would be divided now; of shards: of the index, about
   bool is_usable = true;  // false: set aside, since it has failed
 };
 
@@ -80,7 +97,7 @@ class DeviceGroup {
   // Throws OutOfDeviceMemory or CudaError.
   [[nodiscard]] GroupContext make_context(const GroupContextOptions& options = {}) const;
 
-  // As DeviceIndex::search_async, with weights and answers in the memory of the context's home. Other GPUs get their
+  // Not for shards: throws InvalidArgument. As DeviceIndex::search_async, with weights and answers in the memory of the context's home. Other GPUs get their
   // share of the weights by copies from there, and the home gets their answers: directly if there is a path between the
   // two, else through the host. If the call throws, what it had enqueued on some GPUs still ends before the stream goes
   // on, and some of the answers may have been written.
@@ -97,7 +114,8 @@ class DeviceGroup {
  private:
   friend DeviceGroup make_device_group(std::shared_ptr<const Published> index,
                                        std::span<const DeviceOptions> devices,
-                                       std::span<const std::shared_ptr<const gpu::LoadedTree>> loaded);
+                                       std::span<const std::shared_ptr<const gpu::LoadedTree>> loaded,
+                                       DeviceLayout layout);
   class Impl;
   explicit DeviceGroup(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 

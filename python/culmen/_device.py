@@ -166,15 +166,16 @@ class DeviceIndex(_OnGpu):
 
 
 class DeviceGroup(_OnGpu):
-    """Copies of an index on several GPUs, which answer together, with the same answers to the same bits.
+    """Copies of an index on several GPUs, or its parts, which answer together, with the same answers to the same bits.
 
-    The queries of a matrix are divided among the GPUs by the speed that each has shown; a single query is answered by
-    the GPU that has the least to do. The copies follow the index as a DeviceIndex does. Weights in device memory may
-    be on any GPU; the answers are on the same one. `index.to(["cuda:0", "cuda:1"])` makes a group. All methods may be
-    called from any number of threads.
+    Of copies, the queries of a matrix are divided among the GPUs by the speed that each has shown; a single query is
+    answered by the GPU that has the least to do. The copies follow the index as a DeviceIndex does. Weights in device
+    memory may be on any GPU; the answers are on the same one. `index.to(["cuda:0", "cuda:1"])` makes a group. All
+    methods may be called from any number of threads.
 
     A GPU that fails, or has no room, is set aside: the call raises CudaError or OutOfDeviceMemory, whose text names
-    it, and later calls are answered by the others. refresh() brings it back.
+    it, and later calls are answered by the others. refresh() brings it back. Of parts (layout="shard") all are needed:
+    calls raise until the GPU works again. Weights in device memory are for copies.
     """
 
     __slots__ = ()

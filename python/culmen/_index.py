@@ -322,14 +322,20 @@ class Index(Searchable):
     @overload
     def to(self, device: str, *, memory: str = "auto") -> DeviceIndex: ...
     @overload
-    def to(self, device: list[str] | tuple[str, ...], *, memory: str = "auto") -> DeviceGroup: ...
-    def to(self, device: str | list[str] | tuple[str, ...], *, memory: str = "auto") -> DeviceIndex | DeviceGroup:
+    def to(
+        self, device: list[str] | tuple[str, ...], *, memory: str = "auto", layout: str = "replicate"
+    ) -> DeviceGroup: ...
+    def to(
+        self, device: str | list[str] | tuple[str, ...], *, memory: str = "auto", layout: str = "replicate"
+    ) -> DeviceIndex | DeviceGroup:
         """Copies the index to a GPU, "cuda:0", or to several, ["cuda:0", "cuda:1"], which answer together. The copies
         follow the changes of the index.
 
         Args:
             memory: where rows are kept: "device", "managed", "host" (pinned, read over the bus), or "auto":
                 device if they fit, else host.
+            layout: of several GPUs: "replicate", each has a copy and answers a share of the queries, or "shard", each
+                has a part of the index, and all answer every query.
 
         Raises:
             OutOfDeviceMemory: if there is no room. It is a MemoryError.
@@ -340,7 +346,7 @@ class Index(Searchable):
         if any(number < 0 for number in numbers):
             raise InvalidArgument('an index is on the CPU; to() copies it to a GPU, "cuda:0"')
         if isinstance(device, (list, tuple)):
-            return DeviceGroup._of(self._handle.to_devices(numbers, memory), self._schema)
+            return DeviceGroup._of(self._handle.to_devices(numbers, memory, layout), self._schema)
         return DeviceIndex._of(self._handle.to_device(numbers[0], memory), self._schema)
 
     @property

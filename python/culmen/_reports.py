@@ -197,5 +197,5 @@ class DeviceMember:
     device: str  #: as "cuda:0"
     memory: str  #: where the rows are: "device", "managed" or "host"
     device_bytes: int  #: memory on the GPU that its copy takes
-    share: float  #: of a large batch, as it would be divided now
+    share: float  #: of a large batch, as it would be divided now; of parts: of the index, about
     is_usable: bool  #: False: set aside, since it has failed

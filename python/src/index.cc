@@ -165,9 +165,11 @@ void bind_index(nb::module_& module) {
                                  index.to_device({.device = device, .memory = parse_device_memory(memory)})};
              });
            })
-      .def("to_devices", [](const Index& index, const std::vector<int>& devices, std::string_view memory) {
+      .def("to_devices", [](const Index& index, const std::vector<int>& devices, std::string_view memory,
+                            std::string_view layout) {
         return without_gil([&] {
-          return GroupCopy{index, index.to_devices(devices, {.memory = parse_device_memory(memory)})};
+          return GroupCopy{index, index.to_devices(devices, {.memory = parse_device_memory(memory),
+                                                             .layout = parse_device_layout(layout)})};
         });
       });
 }

@@ -145,10 +145,11 @@ def all_gpus(count):
     return [f"cuda:{device % culmen.num_devices()}" for device in range(count)]
 
 
+@pytest.mark.parametrize("layout", ["replicate", "shard"])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_groups_answer_as_the_cpu_does(count):
+def test_groups_answer_as_the_cpu_does(count, layout):
     index = index_of()
-    group = index.to(all_gpus(count))
+    group = index.to(all_gpus(count), layout=layout)
     assert group.devices == all_gpus(count)
     for weights in questions(10):
         result, expected = group.search(weights, 20), index.search(weights, 20)
@@ -162,11 +163,12 @@ def test_groups_answer_as_the_cpu_does(count):
     assert all(member.is_usable and member.memory == "device" for member in group.members)
 
 
-def test_groups_follow_changes():
+@pytest.mark.parametrize("layout", ["replicate", "shard"])
+def test_groups_follow_changes(layout):
     index = index_of()
-    group = index.to(all_gpus(2), memory="host")
+    group = index.to(all_gpus(2), memory="host", layout=layout)
     index.insert(np.full((3, 6), 100.0))
-    assert [report.leaves > 0 for report in group.refresh()] == [True, True]
+    assert sum(report.leaves > 0 for report in group.refresh()) == (2 if layout == "replicate" else 1)
     assert group.search(np.ones(6), 3).ids.tolist() == [50_000, 50_001, 50_002]
 
 
@@ -174,6 +176,8 @@ def test_groups_refuse():
     index = index_of(1000)
     with pytest.raises(culmen.CudaError, match="999"):
         index.to(["cuda:0", "cuda:999"])
+    with pytest.raises(culmen.InvalidArgument, match="replicate"):
+        index.to(all_gpus(2), layout="stripes")
     weights = questions(600)
     weights[500] = 0
     with pytest.raises(culmen.InvalidArgument, match="query 500"):

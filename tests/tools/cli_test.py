@@ -508,6 +508,7 @@ class QueryTest(Case):
             ([*ask, "--device", "cuda:0,"], "cuda:N,M"),
             ([*ask, "--device", "cuda:0,-1"], "cuda:N,M"),
             ([*ask, "--memory", "disk"], "managed"),
+            ([*ask, "--layout", "stripes"], "replicate"),
             ([*ask, "--format", "xml"], "xml"),
             ([*ask, "--weights-file", "w.csv"], "--weights"),
             ([*ask, "--threads", "-2"], "--threads"),

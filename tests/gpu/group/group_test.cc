@@ -4,11 +4,13 @@
 // CULMEN_TEST_CASES and CULMEN_TEST_SEED as in tests/cpu/engines_test.cc.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "api/device_group.h"
@@ -31,13 +33,7 @@ namespace culmen::test {
 namespace {
 
 constexpr std::array<std::size_t, 4> kSizes = {1, 2, 3, 8};
-
-DeviceGroup group_over(const std::shared_ptr<const Published>& published, std::size_t count,
-                       DeviceMemory memory = DeviceMemory::device) {
-  std::vector<DeviceOptions> options;
-  for (const int device : devices_of(count)) options.push_back({.device = device, .memory = memory});
-  return make_device_group(published, options, std::vector<std::shared_ptr<const gpu::LoadedTree>>(count));
-}
+constexpr std::array kLayouts = {DeviceLayout::replicate, DeviceLayout::shard};
 
 // As many copies of the queries as it takes for every device of a group to get a share.
 std::vector<Query> enough_for(std::size_t count, const std::vector<Query>& queries) {
@@ -86,9 +82,12 @@ TEST_P(Groups, ReturnTheOraclesRowsAndScoreBits) {
     const Trial trial(seed, GetParam());
     const Index index = Index::build(trial.table.view(), trial.options);
     for (const std::size_t count : kSizes)
-      ASSERT_EQ(fault_in(trial, index.to_devices(devices_of(count), {.memory = trial.memory})), "")
-          << count << " devices; "
-          << rerun_command(seed, "group_test", "*/" + std::string(value_class_name(GetParam())));
+      for (const DeviceLayout layout : kLayouts)
+        ASSERT_EQ(
+            fault_in(trial, index.to_devices(devices_of(count), {.memory = trial.memory, .layout = layout})),
+            "")
+            << count << " devices, " << device_layout_name(layout) << "; "
+            << rerun_command(seed, "group_test", "*/" + std::string(value_class_name(GetParam())));
     if (only_seed() != 0) return;
   }
 }
@@ -104,8 +103,13 @@ TEST(Group, AnswersABatchInFlatArraysAsTheCpuDoes) {
   std::vector<double> weights;
   for (int q = 0; q < 1500; ++q)
     for (const double weight : random_weights(random, 3)) weights.push_back(weight);
-  for (const std::size_t count : kSizes) {
-    const DeviceGroup group = index.to_devices(devices_of(count));
+  for (const auto& [count, layout] :
+       std::vector<std::pair<std::size_t, DeviceLayout>>{{1, DeviceLayout::replicate},
+                                                         {2, DeviceLayout::replicate},
+                                                         {3, DeviceLayout::replicate},
+                                                         {2, DeviceLayout::shard},
+                                                         {8, DeviceLayout::shard}}) {
+    const DeviceGroup group = index.to_devices(devices_of(count), {.layout = layout});
     for (const std::size_t k : {1, 100, 6000}) {
       const std::size_t num_weights = k == 6000 ? 900 : weights.size();
       const QueryBatch batch = {
@@ -149,9 +153,11 @@ TEST(Group, AnswersAnEmptyIndex) {
   TableView table;
   table.attributes = {{"a"}};
   table.columns = {ColumnView(std::span<const float>())};
-  const DeviceGroup group = Index::build(table).to_devices(devices_of(2));
-  EXPECT_TRUE(group.search({.weights = {1}, .k = 3}).hits.empty());
-  EXPECT_EQ(group.search(std::vector<Query>(600, {.weights = {1}, .k = 3})).size(), 600u);
+  for (const DeviceLayout layout : kLayouts) {
+    const DeviceGroup group = Index::build(table).to_devices(devices_of(2), {.layout = layout});
+    EXPECT_TRUE(group.search({.weights = {1}, .k = 3}).hits.empty());
+    EXPECT_EQ(group.search(std::vector<Query>(600, {.weights = {1}, .k = 3})).size(), 600u);
+  }
 }
 
 TEST(Group, RefusesWhatADeviceDoesAndGoesOn) {
@@ -188,7 +194,7 @@ TEST(Group, SetsAsideADeviceWithoutRoom) {
   WrittenTree tree({.name = "growing", .first_rows = 500, .most_rows = 300, .inserts = 0.9}, 53);
   const auto published = std::make_shared<Published>(tree.version());
   for (const std::size_t count : {2, 3}) {
-    const DeviceGroup group = group_over(published, count);
+    const DeviceGroup group = group_over(published, count, DeviceMemory::device);
     const auto num_usable = [&] {
       return std::ranges::count_if(group.members(), [](const DeviceMember& m) { return m.is_usable; });
     };
@@ -230,6 +236,30 @@ TEST(Group, TriesAgainWhenAllDevicesHaveFailed) {
   EXPECT_EQ(group.search(query).hits, index.search(query).hits);
 }
 
+// All parts are needed: a call fails, whichever device has no room, and the next succeeds.
+TEST(Group, OfShardsFailsWithoutOneOfThem) {
+  SKIP_WITHOUT_GPU();
+  WrittenTree tree({.name = "shards", .first_rows = 500, .most_rows = 300, .inserts = 0.9}, 55);
+  const auto published = std::make_shared<Published>(tree.version());
+  const DeviceGroup group = group_over(published, 3, DeviceMemory::device, DeviceLayout::shard);
+  const std::vector<Query> queries(20, {.weights = {0.3, 0.9, 0.2}, .k = 10});
+  int num_failed = 0;
+  for (int nth = 1; nth < 30; ++nth) {
+    published->set(tree.write());
+    try {
+      const cuda::AllocationFault fault(nth);
+      static_cast<void>(group.search(queries));
+    } catch (const OutOfDeviceMemory& error) {
+      EXPECT_GE(error.device(), 0);
+      ++num_failed;
+    }
+    const std::vector<Hit> expected = hits_of_cpu(*tree.version(), queries[0]);
+    for (const SearchResult& result : group.search(queries)) ASSERT_EQ(result.hits, expected);
+    EXPECT_EQ(group.search(queries[0]).hits, expected);
+  }
+  EXPECT_GT(num_failed, 2);
+}
+
 // A copy that cannot be made leaves nothing behind.
 TEST(Group, IsNotMadeIfOneDeviceHasNoRoom) {
   SKIP_WITHOUT_GPU();
@@ -257,11 +287,13 @@ TEST(Group, IsNotMadeIfOneDeviceHasNoRoom) {
 
 // Batches are of one version, no older than the one that was published when they began, while a writer changes the
 // index.
-TEST(Group, AnswersOfOneVersionBesideAWriter) {
+class BesideAWriter : public testing::TestWithParam<DeviceLayout> {};
+
+TEST_P(BesideAWriter, GroupsAnswerOfOneVersion) {
   SKIP_WITHOUT_GPU();
   WrittenTree tree({.name = "beside", .first_rows = 2000, .most_rows = 300, .inserts = 0.6}, 54);
   const auto published = std::make_shared<Published>(tree.version());
-  const DeviceGroup group = group_over(published, 3);
+  const DeviceGroup group = group_over(published, 3, DeviceMemory::device, GetParam());
   std::atomic<int> num_wrong = 0, num_batches = 0;
   const auto search = [&](std::uint64_t seed, const std::stop_token& stop) {
     for (Random random(seed); !stop.stop_requested(); ++num_batches) {
@@ -291,6 +323,9 @@ TEST(Group, AnswersOfOneVersionBesideAWriter) {
   EXPECT_EQ(num_wrong, 0);
   EXPECT_GT(num_batches, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Layouts, BesideAWriter, testing::ValuesIn(kLayouts),
+                         [](const auto& suite) { return std::string(device_layout_name(suite.param)); });
 
 }  // namespace
 }  // namespace culmen::test
