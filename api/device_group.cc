@@ -88,7 +88,7 @@ class DeviceGroup::Impl {
   SearchResult search(const Query& query, Engine engine) {
     const Clock::time_point start = Clock::now();
     if (layout_ == DeviceLayout::shard) {
-      SearchResult result = std::move(search_shards(std::span(&query, 1), engine).front());
+      SearchResult result = search_in_shards(query, engine, start);
       result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
       return result;
     }
@@ -281,17 +281,28 @@ class DeviceGroup::Impl {
     check(everyone(), errors);
   }
 
+  // All launches are this thread's: waking another takes as long as many a search.
+  SearchResult search_in_shards(const Query& query, Engine engine, Clock::time_point start) {
+    const std::vector<MirrorView> views = views_of(everyone());
+    std::vector<std::unique_ptr<IndexCopy::Started>> started(members_.size());
+    std::vector<std::vector<SearchResult>> parts(members_.size());
+    std::vector<std::exception_ptr> errors;
+    for (std::size_t m = 0; m < members_.size(); ++m)
+      errors.push_back(caught([&] { started[m] = members_[m].copy->begin(views[m], query, engine, start); }));
+    for (std::size_t m = 0; m < members_.size(); ++m)
+      if (errors[m] == nullptr)
+        errors[m] = caught([&] { parts[m].push_back(members_[m].copy->finish(*started[m])); });
+    check(everyone(), errors);
+    const std::size_t k = resolve_k(query, *views.front().snapshot);
+    return std::move(merge_results(std::move(parts), std::span(&k, 1)).front());
+  }
+
   std::vector<SearchResult> search_shards(std::span<const Query> queries, Engine engine) {
     const std::vector<MirrorView> views = views_of(everyone());
     std::vector<std::vector<SearchResult>> parts(members_.size());
     on_shards(views, [&](std::size_t m, const MirrorView& view) {
-      const IndexCopy& copy = *members_[m].copy;
-      if (queries.size() == 1) {
-        parts[m].push_back(copy.search(view, queries.front(), engine, Clock::now()));
-      } else {
-        parts[m].resize(queries.size());
-        copy.search(view, queries, engine, parts[m]);
-      }
+      parts[m].resize(queries.size());
+      members_[m].copy->search(view, queries, engine, parts[m]);
     });
     std::vector<std::size_t> ks;
     for (const Query& query : queries) ks.push_back(resolve_k(query, *views.front().snapshot));

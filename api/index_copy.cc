@@ -80,11 +80,38 @@ RefreshStats IndexCopy::refresh() const {
   return mirror_.refresh();
 }
 
+IndexCopy::Started::Started(const IndexCopy& copy, const MirrorView& view, const Query& query, Engine engine,
+                            Clock::time_point start)
+    : view_(view),
+      start_(start),
+      query_(resolve(query, *view.snapshot)),
+      result_(copy.make_result(view, engine)) {
+  check_engine(engine, query_.k);
+  if (view.mirror->has_rows()) running_.emplace(copy.single_search_, view_, query_, result_.stats.engine);
+}
+
 SearchResult IndexCopy::search(const MirrorView& view, const Query& query, Engine engine,
                                Clock::time_point start) const {
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
-  return search_current(view, query, engine, start);
+  Started started(*this, view, query, engine, start);
+  return finish(started);
+}
+
+std::unique_ptr<IndexCopy::Started> IndexCopy::begin(const MirrorView& view, const Query& query,
+                                                     Engine engine, Clock::time_point start) const {
+  const FloatingPointScope floating_point;
+  const cuda::DeviceScope scope(device_);
+  return std::unique_ptr<Started>(new Started(*this, view, query, engine, start));
+}
+
+SearchResult IndexCopy::finish(Started& started) const {
+  const cuda::DeviceScope scope(device_);
+  SearchResult& result = started.result_;
+  if (started.running_) result.hits = started.running_->finish(result.stats);
+  const std::chrono::duration<double, std::micro> elapsed = Clock::now() - started.start_;
+  result.stats.elapsed_us = elapsed.count();
+  return std::move(result);
 }
 
 void IndexCopy::search(const MirrorView& view, std::span<const Query> queries, Engine engine,
@@ -137,16 +164,6 @@ SearchResult IndexCopy::make_result(const MirrorView& view, Engine engine) const
   return result;
 }
 
-SearchResult IndexCopy::search_current(const MirrorView& view, const Query& query, Engine engine,
-                                       Clock::time_point start) const {
-  SearchResult result = make_result(view, engine);
-  const ResolvedQuery resolved = resolve(query, *view.snapshot);
-  check_engine(engine, resolved.k);
-  if (view.mirror->has_rows()) single_search_.search(view, resolved, result.stats.engine, result);
-  result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-  return result;
-}
-
 void IndexCopy::search_current(const MirrorView& view, std::span<const Query> queries, Engine engine,
                                std::span<SearchResult> results) const {
   std::ranges::fill(results, make_result(view, engine));
@@ -158,8 +175,7 @@ void IndexCopy::search_current(const MirrorView& view, std::span<const Query> qu
     if (can_be_batch(view, engine, k)) {
       batch_search_.search(view, queries, positions, k, results);
     } else {
-      for (const std::size_t q : positions)
-        results[q] = search_current(view, queries[q], engine, Clock::now());
+      for (const std::size_t q : positions) results[q] = search(view, queries[q], engine, Clock::now());
     }
   }
 }
