@@ -67,10 +67,14 @@ SingleSearch::Running::Running(const SingleSearch& search, const MirrorView& vie
       plan_(search.make_plan(view, engine)),
       num_outside_(plan_.num_bounds_outside(view.mirror->ref().num_slots)),
       predicate_(pack_predicate(query.filter)),
+      argument_(make_argument()),
       kth_bound_{query.min_score, kNoId} {
-  workspace_->reserve(query.k, search.first_capacity(view, query, engine), num_outside_);
-  argument_ = workspace_->argument(query, predicate_);
   launch();
+}
+
+QueryArgument SingleSearch::Running::make_argument() const {
+  workspace_->reserve(query_.k, search_.first_capacity(view_, query_, engine_), num_outside_);
+  return workspace_->argument(query_, predicate_);
 }
 
 void SingleSearch::Running::launch() {

@@ -26,6 +26,7 @@ class SingleSearch {
     std::vector<Hit> finish(SearchStats& stats);
 
    private:
+    QueryArgument make_argument() const;
     void launch();
 
     const SingleSearch& search_;
