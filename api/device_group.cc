@@ -115,12 +115,20 @@ class DeviceGroup::Impl {
   BatchAnswers search_batch(const QueryBatch& batch, Engine engine) {
     if (layout_ == DeviceLayout::shard) return search_batch_in_shards(batch, engine);
     const std::size_t width = index_->get()->attributes.size();
-    Batch divided(*this, num_queries_of(batch, width));
-    BatchAnswers answers = make_answers(batch, divided.snapshot());
+    const std::size_t num_queries = num_queries_of(batch, width);
+    Batch divided(*this, num_queries);
+    if (num_queries == 0) return make_answers(batch, divided.snapshot());
+    BatchAnswers answers;
+    // By the member that is first to need them, while all devices are at work.
+    std::once_flag made;
+    const auto arrays = [&]() -> BatchAnswers& {
+      std::call_once(made, [&] { answers = make_answers(batch, divided.snapshot()); });
+      return answers;
+    };
     divided.run([&](const IndexCopy& copy, const MirrorView& view, std::size_t first, std::size_t count) {
       QueryBatch part = batch;
       part.weights = batch.weights.subspan(first * width, count * width);
-      copy.search_batch(view, part, engine, first, answers);
+      copy.search_batch(view, part, engine, first, arrays);
     });
     return answers;
   }
@@ -311,12 +319,16 @@ class DeviceGroup::Impl {
 
   BatchAnswers search_batch_in_shards(const QueryBatch& batch, Engine engine) {
     const std::vector<MirrorView> views = views_of(everyone());
-    BatchAnswers answers = make_answers(batch, *views.front().snapshot);
+    const std::size_t width = views.front().snapshot->attributes.size();
+    if (num_queries_of(batch, width) == 0) return make_answers(batch, *views.front().snapshot);
     std::vector<BatchAnswers> parts(members_.size());
     on_shards(views, [&](std::size_t m, const MirrorView& view) {
-      parts[m] = make_answers(batch, *view.snapshot);
-      members_[m].copy->search_batch(view, batch, engine, 0, parts[m]);
+      members_[m].copy->search_batch(view, batch, engine, 0, [&]() -> BatchAnswers& {
+        parts[m] = make_answers(batch, *view.snapshot);
+        return parts[m];
+      });
     });
+    BatchAnswers answers = make_answers(batch, *views.front().snapshot);
     merge_answers(parts, answers);
     return answers;
   }

@@ -122,21 +122,24 @@ void IndexCopy::search(const MirrorView& view, std::span<const Query> queries, E
 }
 
 void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, Engine engine,
-                             std::size_t first, BatchAnswers& answers) const {
+                             std::size_t first, const gpu::FlatSearch::Answers& answers) const {
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
-  if (batch.scale == Scale::none && can_be_batch(view, engine, answers.k)) {
-    const std::optional<std::size_t> refused = flat_search_.search(view, batch, first, answers);
+  const std::size_t width = view.snapshot->attributes.size();
+  const std::size_t k = std::min<std::size_t>(batch.k, view.snapshot->num_rows);
+  if (batch.scale == Scale::none && can_be_batch(view, engine, k)) {
+    const std::optional<std::size_t> refused = flat_search_.search(view, batch, k, first, answers);
     if (!refused) return;
-    const std::size_t width = view.snapshot->attributes.size();
     QueryBatch one = batch;
     one.weights = batch.weights.subspan(*refused * width, width);
     static_cast<void>(resolve(queries_of(one, width).front(), *view.snapshot));  // throws, and says why
   }
-  const std::vector<Query> queries = queries_of(batch, view.snapshot->attributes.size());
+  const std::vector<Query> queries = queries_of(batch, width);
   std::vector<SearchResult> results(queries.size());
   search_current(view, queries, engine, results);
-  for (std::size_t q = 0; q < results.size(); ++q) set_answer(results[q].hits, first + q, answers);
+  if (queries.empty()) return;
+  BatchAnswers& arrays = answers();
+  for (std::size_t q = 0; q < results.size(); ++q) set_answer(results[q].hits, first + q, arrays);
 }
 
 std::unique_ptr<gpu::Context> IndexCopy::make_context(const ContextOptions& options) const {

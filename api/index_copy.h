@@ -46,9 +46,9 @@ class IndexCopy {
   // Writes as many results as there are queries.
   void search(const gpu::MirrorView& view, std::span<const Query> queries, Engine engine,
               std::span<SearchResult> results) const;
-  // The first of the answers is that of the query `first`.
+  // The first query's answer is answers()[first]; answers(), as in FlatSearch, is called only if there are queries.
   void search_batch(const gpu::MirrorView& view, const QueryBatch& batch, Engine engine, std::size_t first,
-                    BatchAnswers& answers) const;
+                    const gpu::FlatSearch::Answers& answers) const;
 
   std::unique_ptr<gpu::Context> make_context(const ContextOptions& options) const;
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, gpu::Context& context) const;

@@ -126,23 +126,25 @@ std::optional<std::size_t> FlatSearch::Space::collect(std::size_t first, BatchAn
 FlatSearch::FlatSearch(int device, const AsyncSearch& async) : device_(device), async_(async) {}
 FlatSearch::~FlatSearch() = default;
 
-std::optional<std::size_t> FlatSearch::search(const MirrorView& view, const QueryBatch& batch,
-                                              std::size_t first, BatchAnswers& answers) const {
+std::optional<std::size_t> FlatSearch::search(const MirrorView& view, const QueryBatch& batch, std::size_t k,
+                                              std::size_t first, const Answers& answers) const {
   const auto width = static_cast<std::size_t>(view.snapshot->num_attributes());
   const std::size_t num_queries = batch.weights.size() / width;
-  const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / answers.k, 1, kMaxQueries);
+  const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / k, 1, kMaxQueries);
   std::unique_ptr<Space> space = spaces_.take();
   if (space == nullptr) space = std::make_unique<Space>(device_);
   std::optional<std::size_t> refused;
   std::size_t num_collected = 0;  // queries
+  BatchAnswers* arrays = nullptr;
   const auto collect = [&] {
-    refused = space->collect(first + num_collected, answers);
+    refused = space->collect(first + num_collected, *arrays);
     if (refused) *refused += num_collected;
     num_collected += at_once;
   };
   for (std::size_t begin = 0; begin < num_queries && !refused; begin += at_once) {
     const std::size_t count = std::min(at_once, num_queries - begin);
-    space->enqueue(async_, view, batch, batch.weights.subspan(begin * width, count * width), answers.k);
+    space->enqueue(async_, view, batch, batch.weights.subspan(begin * width, count * width), k);
+    if (arrays == nullptr) arrays = &answers();
     if (space->num_in_work() == 2) collect();
   }
   if (space->num_in_work() > 0 && !refused) collect();
