@@ -80,8 +80,12 @@ class DeviceGroup::Impl {
         in_flight_(devices.size()),
         is_usable_(devices.size(), true) {
     for (std::size_t m = 0; m < devices.size(); ++m) members_[m].device = devices[m].device;
+    const std::uint32_t together = partitions_together();
     on_each(everyone(), [&](std::size_t m) {
-      members_[m].copy = std::make_unique<const IndexCopy>(index_, devices[m], loaded[m].get(), part_of(m));
+      gpu::ShardPart part;
+      if (layout_ == DeviceLayout::shard)
+        part = {static_cast<std::uint32_t>(m), static_cast<std::uint32_t>(members_.size()), together};
+      members_[m].copy = std::make_unique<const IndexCopy>(index_, devices[m], loaded[m].get(), part);
     });
   }
 
@@ -262,13 +266,12 @@ class DeviceGroup::Impl {
     std::vector<MirrorView> views_;
   };
 
-  // Of the partitions of the index: a few at a time, so that each part has some of every region of the tree.
-  gpu::ShardPart part_of(std::size_t member) const {
+  // How many partitions are dealt together: a few, so that each part has some of every region of the tree. The same for
+  // all parts, and for good, although the number of partitions changes.
+  std::uint32_t partitions_together() const {
     constexpr std::uint32_t kMostTogether = 8, kLeastDeals = 32;
-    if (layout_ == DeviceLayout::replicate) return {};
-    const auto num_shards = static_cast<std::uint32_t>(members_.size());
-    const std::uint32_t together = index_->get()->partitioner->num_partitions() / (num_shards * kLeastDeals);
-    return {static_cast<std::uint32_t>(member), num_shards, std::clamp(together, 1u, kMostTogether)};
+    const auto deals = kLeastDeals * static_cast<std::uint32_t>(members_.size());
+    return std::clamp(index_->get()->partitioner->num_partitions() / deals, 1u, kMostTogether);
   }
 
   double weight_of(std::size_t member) const {
