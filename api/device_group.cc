@@ -7,6 +7,7 @@
 #include <chrono>
 #include <exception>
 #include <future>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -21,6 +22,7 @@
 #include "culmen/error.h"
 #include "gpu/group/load_balance.h"
 #include "gpu/group/worker.h"
+#include "gpu/search/idle_pool.h"
 #include "index/partitioner.h"
 #include "query/resolve.h"
 
@@ -323,17 +325,33 @@ class DeviceGroup::Impl {
   BatchAnswers search_batch_in_shards(const QueryBatch& batch, Engine engine) {
     const std::vector<MirrorView> views = views_of(everyone());
     const std::size_t width = views.front().snapshot->attributes.size();
-    if (num_queries_of(batch, width) == 0) return make_answers(batch, *views.front().snapshot);
+    const std::size_t num_queries = num_queries_of(batch, width);
+    if (num_queries == 0) return make_answers(batch, *views.front().snapshot);
     std::vector<BatchAnswers> parts(members_.size());
+    std::unique_ptr<SharedBounds> bounds = bounds_to_share(num_queries);
     on_shards(views, [&](std::size_t m, const MirrorView& view) {
-      members_[m].copy->search_batch(view, batch, engine, 0, [&]() -> BatchAnswers& {
-        parts[m] = make_answers(batch, *view.snapshot);
-        return parts[m];
-      });
+      members_[m].copy->search_batch(
+          view, batch, engine, 0,
+          [&]() -> BatchAnswers& {
+            parts[m] = make_answers(batch, *view.snapshot);
+            return parts[m];
+          },
+          bounds->data());
     });
+    bounds_.give_back(std::move(bounds));
     BatchAnswers answers = make_answers(batch, *views.front().snapshot);
     merge_answers(parts, answers);
     return answers;
+  }
+
+  // One for each query, none of which excludes a row yet.
+  using SharedBounds = cuda::Buffer<double>;
+  std::unique_ptr<SharedBounds> bounds_to_share(std::size_t num_queries) {
+    std::unique_ptr<SharedBounds> bounds = bounds_.take();
+    if (bounds == nullptr) bounds = std::make_unique<SharedBounds>();
+    check({0}, on_devices({0}, [&](std::size_t) { cuda::grow(*bounds, num_queries, cuda::Memory::pinned); }));
+    std::fill_n(bounds->data(), num_queries, -std::numeric_limits<double>::infinity());
+    return bounds;
   }
 
   static std::exception_ptr caught(const auto& work) {
@@ -477,6 +495,8 @@ class DeviceGroup::Impl {
   std::vector<Member> members_;
   // Held while copies follow: they all go from one version to another, and never back.
   std::mutex follow_mutex_;
+
+  gpu::IdlePool<SharedBounds> bounds_;  // of batches over parts
 
   mutable std::mutex mutex_;  // held briefly
   LoadBalance balance_;

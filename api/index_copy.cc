@@ -122,13 +122,15 @@ void IndexCopy::search(const MirrorView& view, std::span<const Query> queries, E
 }
 
 void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, Engine engine,
-                             std::size_t first, const gpu::FlatSearch::Answers& answers) const {
+                             std::size_t first, const gpu::FlatSearch::Answers& answers,
+                             double* shared_bounds) const {
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
   const std::size_t width = view.snapshot->attributes.size();
   const std::size_t k = std::min<std::size_t>(batch.k, view.snapshot->num_rows);
   if (batch.scale == Scale::none && can_be_batch(view, engine, k)) {
-    const std::optional<std::size_t> refused = flat_search_.search(view, batch, k, first, answers);
+    const std::optional<std::size_t> refused =
+        flat_search_.search(view, batch, k, first, answers, shared_bounds);
     if (!refused) return;
     QueryBatch one = batch;
     one.weights = batch.weights.subspan(*refused * width, width);

@@ -47,8 +47,9 @@ class IndexCopy {
   void search(const gpu::MirrorView& view, std::span<const Query> queries, Engine engine,
               std::span<SearchResult> results) const;
   // The first query's answer is answers()[first]; answers(), as in FlatSearch, is called only if there are queries.
+  // shared_bounds: as there, of a part of an index.
   void search_batch(const gpu::MirrorView& view, const QueryBatch& batch, Engine engine, std::size_t first,
-                    const gpu::FlatSearch::Answers& answers) const;
+                    const gpu::FlatSearch::Answers& answers, double* shared_bounds = nullptr) const;
 
   std::unique_ptr<gpu::Context> make_context(const ContextOptions& options) const;
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, gpu::Context& context) const;
