@@ -146,13 +146,16 @@ std::vector<std::optional<Row>> Index::get(std::span<const std::int64_t> ids) co
   require_memory(ids);
   const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
   std::vector<std::optional<Row>> rows;
-  for (const std::uint64_t row : find_rows(*snapshot, ids))
+  bool by_id_map;
+  for (const std::uint64_t row : held_by(core_, kIndexHandle).find_rows(*snapshot, ids, by_id_map))
     rows.push_back(row == kNowhere ? std::nullopt : std::optional(read_row(*snapshot, row)));
   return rows;
 }
 
 bool Index::contains(std::int64_t id) const {
-  return find_rows(*held_by(core_, kIndexHandle).snapshot(), std::span(&id, 1)).front() != kNowhere;
+  Core& core = held_by(core_, kIndexHandle);
+  bool by_id_map;
+  return core.find_rows(*core.snapshot(), std::span(&id, 1), by_id_map).front() != kNowhere;
 }
 
 RecoveryInfo Index::recovery() const {

@@ -70,6 +70,11 @@ class Index::Core {
     });
   }
 
+  // For each id its row, or kNowhere. Sets by_id_map to whether no pass over all ids was needed.
+  std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const std::int64_t> ids,
+                                       bool& by_id_map);
+  bool has_id_map(const Snapshot& snapshot) { return live_ != nullptr && live_->has_id_map(snapshot); }
+
   DeviceIndex to_device(const DeviceOptions& options) {
     return make_device_index(published_, options, take_from_device(options));
   }
@@ -87,6 +92,8 @@ class Index::Core {
   }
 
  private:
+  std::vector<Hit> look_up(const ResolvedQuery& query, std::span<const std::int64_t> ids,
+                           SearchResult& result, const SearchOptions& options);
   std::vector<Hit> run_engine(const ResolvedQuery& query, SearchResult& result, const SearchOptions& options);
 
   // The sorted lists of Engine::ta for this version, cached until another version needs its own.

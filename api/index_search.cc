@@ -8,13 +8,16 @@
 #include "base/floating_point_scope.h"
 #include "cpu/bounded.h"
 #include "cpu/gta.h"
+#include "cpu/listed_rows.h"
 #include "cpu/monotone.h"
 #include "cpu/scan.h"
+#include "index/find_rows.h"
 #include "planner/automatic.h"
 #include "planner/explain.h"
 #include "planner/planner.h"
 #include "planner/speed_factor.h"
 #include "query/bound_plan.h"
+#include "query/few_ids.h"
 #include "query/resolve.h"
 
 namespace culmen {
@@ -74,7 +77,30 @@ std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResul
     case Engine::automatic:
       break;
   }
+  if (const FewIds ids = few_ids_of(query)) return look_up(query, *ids, result, options);
   return search_automatic(s, query, options.num_threads, stats);
+}
+
+std::vector<Hit> Index::Core::look_up(const ResolvedQuery& query, std::span<const std::int64_t> ids,
+                                      SearchResult& result, const SearchOptions& options) {
+  const Snapshot& s = *result.snapshot;
+  SearchStats& stats = result.stats;
+  stats.engine = Engine::automatic;
+  stats.ids_looked_up = ids.size();
+  std::vector<std::uint64_t> rows =
+      with_threads(options.num_threads, [&] { return find_rows(s, ids, stats.by_id_map); });
+  if (!stats.by_id_map) stats.bytes_touched += s.num_rows * sizeof(std::int64_t);
+  std::erase(rows, kNowhere);
+  return cpu::search_listed_rows(s, query, rows, stats);
+}
+
+std::vector<std::uint64_t> Index::Core::find_rows(const Snapshot& snapshot, std::span<const std::int64_t> ids,
+                                                  bool& by_id_map) {
+  constexpr std::size_t kMostByMap = 4096;  // of more, a pass over all ids costs less for each
+  std::optional<std::vector<std::uint64_t>> rows;
+  if (live_ != nullptr && ids.size() <= kMostByMap) rows = live_->find_rows(snapshot, ids);
+  by_id_map = rows.has_value();
+  return rows ? *std::move(rows) : culmen::find_rows(snapshot, ids);
 }
 
 SearchResult Index::search(const Query& query, const SearchOptions& options) const {
@@ -152,8 +178,9 @@ Explanation Index::explain(const Query& query, const SearchOptions& options) con
   check_num_threads(options.num_threads);
   const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
   const ResolvedQuery resolved = resolve(query, *snapshot, options.statistics);
-  return explain_plan(*snapshot, resolved,
-                      make_plan(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs()));
+  Plan plan = make_plan(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs());
+  plan.has_id_map = held_by(core_, kIndexHandle).has_id_map(*snapshot);
+  return explain_plan(*snapshot, resolved, plan);
 }
 
 Placement Index::place(std::span<const Query> queries, const PlacementOptions& options) const {

@@ -94,7 +94,7 @@ inline Frontier::Children children_with_keys(const Predicate& predicate, const C
   Frontier::Children children = 0;
   if (predicate.keys.size() <= kFewIntervals) {
     for (const Interval<std::int64_t>& interval : predicate.keys)
-      children |= simd::children_with_keys(zones, interval, set_bits(interval.minimum, interval.maximum));
+      children |= simd::children_with_keys(zones, interval, key_set_bits(interval.minimum, interval.maximum));
     return children;
   }
   for (std::uint32_t c = 0; c < kFanOut; ++c) {

@@ -52,6 +52,10 @@ class ChildZonesRef {
   ChildZonesLayout layout_;
 };
 
+// Of a set of keys in many intervals, at most so many are compared with the bits of a zone. Of more that it reaches, one
+// nearly always meets its bits.
+inline constexpr std::size_t kMostIntervalsOfZone = 32;
+
 // All rows below a node, for one column.
 struct ColumnSummary {
   std::int64_t minimum, maximum;  // of the keys of a field; minimum > maximum: no row has a value

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/host_device.h"
 #include "culmen/schema.h"
 
 namespace culmen {
@@ -37,6 +38,19 @@ inline constexpr double kMissingCutValue = -std::numeric_limits<double>::infinit
 // The bit of a key in the small set that a zone keeps. Neighbouring keys have different bits.
 inline std::uint64_t key_set_bit(std::int64_t key) {
   return std::uint64_t{1} << (static_cast<std::uint64_t>(key) & 63);
+}
+
+CULMEN_HOST_DEVICE inline std::uint64_t key_distance(std::int64_t first, std::int64_t last) {
+  return static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
+}
+
+// Of the keys `first` to `last`.
+CULMEN_HOST_DEVICE inline std::uint64_t key_set_bits(std::int64_t first, std::int64_t last) {
+  const std::uint64_t distance = key_distance(first, last);
+  if (distance >= 63) return ~std::uint64_t{0};
+  const std::uint64_t bits = (std::uint64_t{2} << distance) - 1;
+  const auto turn = static_cast<unsigned>(first) & 63;
+  return bits << turn | bits >> ((64 - turn) & 63);
 }
 
 }  // namespace culmen

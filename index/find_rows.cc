@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/ids.h"
+#include "base/key_bits.h"
 
 namespace culmen {
 
@@ -13,8 +14,9 @@ std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const s
   if (ids.empty()) return {};
   IdTable<std::uint64_t> found;  // has all wanted ids, so threads only write to existing entries
   for (const std::int64_t id : ids) found.emplace(id, kNowhere);
-  const auto [minimum, maximum] = std::ranges::minmax(ids);
-  const std::int64_t least = minimum, most = maximum;
+  KeyBits wanted_bits(ids.size());
+  for (const std::int64_t id : ids) wanted_bits.add(id);
+  const std::int64_t most = std::ranges::max(ids);
   const std::vector<std::uint32_t>& leaves = snapshot.order().leaves;
   constexpr std::size_t kGrain = 1024;
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, leaves.size(), kGrain), [&](const auto& range) {
@@ -23,7 +25,7 @@ std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const s
       if (leaf.min_id > most) continue;
       const std::int64_t* of_leaf = snapshot.leaf_ids(leaves[i]);
       for (std::uint32_t r = 0; r < leaf.num_rows; ++r) {
-        if (of_leaf[r] < least || of_leaf[r] > most) continue;  // cheaper than a look-up
+        if (!wanted_bits.may_contain(of_leaf[r])) continue;  // cheaper than a look-up
         const auto wanted = found.find(of_leaf[r]);
         if (wanted != found.end())
           wanted->second = leaves[i] * static_cast<std::uint64_t>(snapshot.leaf_rows) + r;

@@ -1,4 +1,5 @@
-// Finds rows by their ids. Only writers have a map of ids (index/write/id_map.h), so this scans the leaves' ids.
+// Finds rows by their ids, in any version of an index: only writers have a map of ids (index/write/id_map.h), so this reads
+// the ids of all leaves.
 #pragma once
 
 #include <cstdint>

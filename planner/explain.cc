@@ -62,6 +62,10 @@ std::string reason_text(const Plan& plan, const Snapshot& snapshot) {
       return "a good part of all rows is asked for";
     case PlanReason::bounds_prune:
       return "a search by bounds reads " + share_text(plan, snapshot);
+    case PlanReason::few_ids:
+      return "the filter leaves at most " + std::to_string(plan.num_ids) +
+             (plan.num_ids == 1 ? " id" : " ids") + ", looked up " +
+             (plan.has_id_map ? "by the map of ids" : "by a pass over the ids of all rows");
     case PlanReason::scan_is_faster:
       break;
   }
@@ -69,6 +73,7 @@ std::string reason_text(const Plan& plan, const Snapshot& snapshot) {
 }
 
 std::string predictions_text(const Plan& plan) {
+  if (plan.reason == PlanReason::few_ids) return "";
   std::string text;
   for (const Prediction& prediction : plan.predictions) {
     std::string name(engine_name(prediction.engine));

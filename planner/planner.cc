@@ -8,6 +8,7 @@
 #include "planner/explain.h"
 #include "planner/sampled_scan.h"
 #include "planner/work_estimate.h"
+#include "query/few_ids.h"
 
 namespace culmen {
 namespace {
@@ -87,6 +88,11 @@ Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Searc
   }
   const int threads = scan_threads(snapshot, options.num_threads);
   if (options.engine == Engine::automatic) {
+    if (const auto ids = few_ids_of(query)) {
+      plan.reason = PlanReason::few_ids;
+      plan.num_ids = ids->size();
+      return plan;
+    }
     choose_engine(snapshot, query, threads, costs, plan);
   } else {
     plan.bounded = Probe(snapshot, query).work();
@@ -116,6 +122,7 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
   load.has_copy = options.has_copy;
   double probed = 0;
   for (std::size_t q = 0; q < queries.size(); q += step, ++probed) {
+    if (few_ids_of(queries[q])) continue;  // the CPU looks them up
     const Probe probe(snapshot, queries[q]);
     const Work scan =
         estimate_scan(snapshot, queries[q], 1, estimate_leaves(snapshot, queries[q].filter), sharing);

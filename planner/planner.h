@@ -21,15 +21,19 @@ enum class PlanReason : std::uint8_t {
   most_rows,       // k is a large part of the table
   bounds_prune,    // a search by bounds ran to its end
   scan_is_faster,  // than the rest of a search by bounds
+  few_ids,         // can pass the filter
 };
 
 struct Plan {
-  Engine engine = Engine::bounded;  // never automatic
+  Engine engine = Engine::bounded;  // automatic: none, as ids are looked up
   PlanReason reason = PlanReason::named;
-  Work bounded;                         // of a search by bounds to its end
-  bool is_counted = false;              // that search ran to its end; else its work is estimated
-  std::vector<Prediction> predictions;  // of bounded and scan, the chosen one first; GPU 0 last
-  double copy_us = 0;                   // of the index to GPU 0
+  Work bounded;             // of a search by bounds to its end
+  bool is_counted = false;  // that search ran to its end; else its work is estimated
+  std::size_t num_ids = 0;  // that are looked up
+  bool has_id_map = false;  // for that
+  std::vector<Prediction>
+      predictions;     // of bounded and scan, the chosen one first; GPU 0 last; none for a look-up
+  double copy_us = 0;  // of the index to GPU 0
 };
 
 // The plan of a single query with options.num_threads. For Engine::automatic it runs what a search does until a scan

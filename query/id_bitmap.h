@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "base/key_bits.h"
 #include "culmen/id_set.h"
 #include "query/intervals.h"
-#include "query/key_bits.h"
 
 namespace culmen {
 

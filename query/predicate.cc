@@ -1,6 +1,5 @@
 #include "query/predicate.h"
 
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -108,15 +107,11 @@ Intervals<double> negated(const Intervals<double>& intervals) {
   return result;
 }
 
-std::uint64_t distance_of(std::int64_t first, std::int64_t last) {
-  return static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
-}
-
 KeyBits bits_of(const Keys& keys) {
   if (keys.size() <= kFewIntervals) return {};
   std::uint64_t num_keys = 0;
   for (const Interval<std::int64_t>& interval : keys) {
-    const std::uint64_t distance = distance_of(interval.minimum, interval.maximum);
+    const std::uint64_t distance = key_distance(interval.minimum, interval.maximum);
     if (distance >= KeyBits::kMaxKeys || (num_keys += distance + 1) > KeyBits::kMaxKeys) return {};
   }
   KeyBits bits(num_keys);
@@ -436,24 +431,17 @@ std::vector<RangePredicate> implied_ranges(const Predicate& predicate) {
   return ranges;
 }
 
-std::uint64_t set_bits(std::int64_t first, std::int64_t last) {
-  const std::uint64_t distance = distance_of(first, last);
-  if (distance >= 63) return ~std::uint64_t{0};
-  return std::rotl((std::uint64_t{2} << distance) - 1,
-                   static_cast<int>(static_cast<std::uint64_t>(first) & 63));
-}
-
 Verdict verdict_of_keys(std::span<const Interval<std::int64_t>> keys, const ColumnSummary& zone) {
-  constexpr std::ptrdiff_t kLooked = 32;  // into intervals: of many, some key is in nearly every zone
   const Verdict by_range = verdict_of(keys, zone.minimum, zone.maximum);
   if (by_range != Verdict::some) return by_range;
   const std::span<const Interval<std::int64_t>> within = overlapping(keys, zone.minimum, zone.maximum);
-  if (std::ssize(within) > kLooked) return Verdict::some;
+  if (within.size() > kMostIntervalsOfZone) return Verdict::some;
   std::uint64_t covered = 0;
   for (const Interval<std::int64_t>& interval : within)
-    covered |= set_bits(std::max(interval.minimum, zone.minimum), std::min(interval.maximum, zone.maximum));
+    covered |=
+        key_set_bits(std::max(interval.minimum, zone.minimum), std::min(interval.maximum, zone.maximum));
   if ((covered & zone.set) == 0) return Verdict::none;
-  const bool tells_apart = set_bits(zone.minimum, zone.maximum) != ~std::uint64_t{0};  // one key a bit
+  const bool tells_apart = key_set_bits(zone.minimum, zone.maximum) != ~std::uint64_t{0};  // one key a bit
   return tells_apart && (zone.set & ~covered) == 0 ? Verdict::all : Verdict::some;
 }
 

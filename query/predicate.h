@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/key_bits.h"
 #include "culmen/filter.h"
 #include "culmen/id_set.h"
 #include "index/snapshot.h"
@@ -20,7 +21,6 @@
 #include "query/chain.h"
 #include "query/id_bitmap.h"
 #include "query/intervals.h"
-#include "query/key_bits.h"
 
 namespace culmen {
 
@@ -84,9 +84,6 @@ Verdict verdict_of(std::span<const Interval<T>> intervals, T minimum, T maximum)
   if (first == intervals.end() || first->minimum > maximum) return Verdict::none;
   return first->minimum <= minimum && maximum <= first->maximum ? Verdict::all : Verdict::some;
 }
-
-// The bits of keys `first` to `last`, as in FieldZone::set.
-std::uint64_t set_bits(std::int64_t first, std::int64_t last);
 
 // Of keys in a zone that has some.
 Verdict verdict_of_keys(std::span<const Interval<std::int64_t>> keys, const ColumnSummary& zone);

@@ -14,6 +14,7 @@
 #include "base/with_threads.h"
 #include "cpu/bounded.h"
 #include "culmen/shard_messages.h"
+#include "query/few_ids.h"
 #include "query/resolve.h"
 
 namespace culmen {
@@ -60,12 +61,16 @@ class Question {
     return is_by_bounds && (query_.k.value_or(kLargeK) < kLargeK || query_.min_score.has_value());
   }
 
+  // Which a shard looks up.
+  static bool has_few_ids(const ResolvedQuery& query) { return few_ids_of(query).has_value(); }
+
   // Returns false if the best so far are not yet the answer. Every shard checks the query.
   bool ask_jointly() {
     const FloatingPointScope floating_point;
     std::vector<ResolvedQuery> resolved;
     for (const std::shared_ptr<const Snapshot>& snapshot : state_.snapshots)
       resolved.push_back(resolve(query_, *snapshot, options_.statistics));
+    if (options_.engine == Engine::automatic && std::ranges::any_of(resolved, has_few_ids)) return false;
     std::vector<cpu::JointTree> trees;
     std::vector<std::uint32_t> shards;  // of the trees
     std::size_t k = 0;
@@ -114,6 +119,7 @@ class Question {
     add_to(best_, answers, query_.k);
     stats_ += part.stats;
     if (turn == 0) stats_.engine = part.stats.engine;
+    stats_.by_id_map = part.stats.by_id_map && (turn == 0 || stats_.by_id_map);
     stats_.scan_fallback = stats_.scan_fallback || part.stats.scan_fallback;
   }
 

@@ -37,6 +37,11 @@ inline std::uint64_t only_seed() {
   return wanted == nullptr ? 0 : std::strtoull(wanted, nullptr, 10);
 }
 
+// Whether a test that has ended ran all its cases, so that what happens in some of them must have happened.
+inline bool ran_all_cases(std::uint64_t by_default) {
+  return only_seed() == 0 && num_cases(by_default) >= by_default;
+}
+
 inline std::string rerun_command(std::uint64_t seed, const std::string& program, const std::string& filter) {
   return std::string("rerun: CULMEN_TEST_SEED=") + std::to_string(seed) + " " + program +
          " --gtest_filter='" + filter + "'";

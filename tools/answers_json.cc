@@ -46,6 +46,8 @@ Json stats_json(const SearchStats& stats) {
           {"nodes_visited", stats.nodes_visited},
           {"bounds_computed", stats.bounds_computed},
           {"bytes_touched", stats.bytes_touched},
+          {"ids_looked_up", stats.ids_looked_up},
+          {"by_id_map", stats.by_id_map},
           {"elapsed_us", stats.elapsed_us}};
 }
 

@@ -28,7 +28,8 @@ std::string whole(double value) {
 // The planner may choose differently from query to query.
 std::string engine_names(std::span<const SearchResult> results) {
   std::set<std::string_view> names;
-  for (const SearchResult& result : results) names.insert(engine_name(result.stats.engine));
+  for (const SearchResult& result : results)
+    names.insert(result.stats.ids_looked_up > 0 ? "none (ids looked up)" : engine_name(result.stats.engine));
   std::set<int> devices;
   for (const SearchResult& result : results)
     if (result.stats.device != kNoDevice) devices.insert(result.stats.device);
@@ -59,6 +60,10 @@ void print_profile(std::span<const SearchResult> results, double elapsed_us) {
   say("candidates       {}\n", whole(mean(results, &SearchStats::candidates)));
   say("replacements     {}\n", whole(mean(results, &SearchStats::replacements)));
   say("bytes touched    {}\n", whole(mean(results, &SearchStats::bytes_touched)));
+  if (const double ids = mean(results, &SearchStats::ids_looked_up); ids > 0)
+    say("ids looked up    {}, {} of {} by the map of ids\n", whole(ids),
+        std::ranges::count_if(results, [](const SearchResult& result) { return result.stats.by_id_map; }),
+        results.size());
   say("time of all      {}\n", in_time(elapsed_us));
 }
 
@@ -70,6 +75,7 @@ void print_prediction(const Index& index, std::span<const Query> queries,
     const SearchStats& stats = results[q].stats;
     if (stats.device >= 0 && results.size() > 1)
       continue;  // each query of a batch on a GPU has the time of all
+    if (stats.ids_looked_up > 0) continue;
     SearchOptions named = options;
     named.engine = stats.engine;  // by name a probe predicts it: a plan for `auto` would search again
     const Explanation explanation = index.explain(queries[q], named);

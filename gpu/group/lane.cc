@@ -1,16 +1,25 @@
 #include "gpu/group/lane.h"
 
+#include <mutex>
+#include <set>
+#include <utility>
+
 namespace culmen::gpu {
 
+// Paths stay open as long as the process.
 void open_path(int device, int home) {
   if (device == home) return;
+  static std::mutex mutex;
+  static std::set<std::pair<int, int>> opened;
+  const std::lock_guard lock(mutex);
+  if (!opened.insert({device, home}).second) return;
   int has_path = 0;
   cuda::check(cudaDeviceCanAccessPeer(&has_path, device, home));
   if (has_path == 0) return;
   const cuda::DeviceScope scope(device);
   const cudaError_t status = cudaDeviceEnablePeerAccess(home, 0);
   if (status == cudaErrorPeerAccessAlreadyEnabled) {
-    cudaGetLastError();  // it is no error, and the next check must not take it for one
+    cudaGetLastError();  // others in the process have opened it; the next check must not take that for an error
     return;
   }
   cuda::check(status);

@@ -5,6 +5,7 @@
 #include "base/host_device.h"
 #include "gpu/search/packed_predicate.h"
 #include "index/child_zones.h"
+#include "index/field_key.h"
 #include "index/leaf_fields.h"
 #include "index/node_layout.h"
 
@@ -151,25 +152,15 @@ struct TestedChild {
   // As verdict_of_keys (query/predicate.h). Of a long list only the first keys are compared with the set.
   CULMEN_HOST_DEVICE static bool meets_keys(const PackedPredicate& predicate, const PackedTest& test,
                                             std::int64_t minimum, std::int64_t maximum, std::uint64_t set) {
-    constexpr std::uint32_t kLooked = 64;
     const PackedInterval<std::int64_t>* intervals = predicate.intervals<std::int64_t>() + test.first_interval;
     const std::uint32_t first = first_reaching(intervals, test.num_intervals, minimum);
     for (std::uint32_t i = first; i < test.num_intervals && intervals[i].minimum <= maximum; ++i) {
-      if (i - first == kLooked) return true;
+      if (i - first == kMostIntervalsOfZone) return true;
       const std::int64_t least = intervals[i].minimum < minimum ? minimum : intervals[i].minimum;
       const std::int64_t most = intervals[i].maximum < maximum ? intervals[i].maximum : maximum;
-      if ((set_bits(least, most) & set) != 0) return true;
+      if ((key_set_bits(least, most) & set) != 0) return true;
     }
     return false;
-  }
-
-  // The bits of the keys first .. last, as key_set_bit.
-  CULMEN_HOST_DEVICE static std::uint64_t set_bits(std::int64_t first, std::int64_t last) {
-    const std::uint64_t distance = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
-    if (distance >= 63) return ~std::uint64_t{0};
-    const std::uint64_t bits = (std::uint64_t{2} << distance) - 1;
-    const auto turn = static_cast<unsigned>(first) & 63;
-    return bits << turn | bits >> ((64 - turn) & 63);
   }
 };
 

@@ -24,7 +24,10 @@ class PredicateList {
 
   // All of them, each aligned as the first is.
   std::vector<std::byte> join() {
+    std::size_t size = 0;
+    for (const auto& [predicate, offset] : offsets_) size += predicate.size();
     std::vector<std::byte> joined;
+    joined.reserve(size);
     for (auto& [predicate, offset] : offsets_) {
       offset = joined.size();
       joined.insert(joined.end(), predicate.begin(), predicate.end());

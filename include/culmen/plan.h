@@ -18,9 +18,10 @@ struct Prediction {
 
 // The plan of a query: the engine that a search uses, why, and the bound that prunes.
 struct Explanation {
-  Engine engine = Engine::automatic;
+  Engine engine = Engine::automatic;  // automatic: none, as few ids are looked up
   std::string reason;
-  // For `bounded` and `scan`, the chosen one first and those of a GPU last. Empty for an empty index.
+  // For `bounded` and `scan`, the chosen one first and those of a GPU last. Empty for an empty index, and where few ids
+  // are looked up.
   std::vector<Prediction> predictions;
   std::string text;  // several lines, ready to print
 };

@@ -43,7 +43,7 @@ struct SearchOptions {
 // What a search did. Counts are exact. Work that is repeated counts again: a leaf that a search by bounds has
 // visited, if a scan takes over or began with it; on a GPU, a pass that found more rows than it had room for.
 struct SearchStats {
-  Engine engine = Engine::automatic;  // the one that answered
+  Engine engine = Engine::automatic;  // the one that answered; automatic: none, as ids were looked up
   std::uint64_t rows_in_index = 0;
   std::uint64_t rows_scored = 0;
   std::uint64_t leaves_visited = 0;  // leaves whose rows were scored, or bounded by a batch's sweep on a GPU
@@ -59,6 +59,10 @@ struct SearchStats {
   std::uint64_t replacements = 0;  // candidates that replaced another row among the k best
   // Of the values, codes and bounds that were read; on a GPU without those that a sweep reads, once for many queries.
   std::uint64_t bytes_touched = 0;
+  // The filter lets pass rows of only so many ids, which were looked up instead of a search: by a map of ids, or by a
+  // pass over the ids of all rows.
+  std::uint64_t ids_looked_up = 0;
+  bool by_id_map = false;
   bool scan_fallback = false;  // `bounded` gave up, and a scan of the rest answered
   int device = kNoDevice;      // the GPU that answered
   double elapsed_us = 0;
@@ -74,6 +78,7 @@ struct SearchStats {
     candidates += other.candidates;
     replacements += other.replacements;
     bytes_touched += other.bytes_touched;
+    ids_looked_up += other.ids_looked_up;
     return *this;
   }
 };

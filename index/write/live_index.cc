@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/floating_point_scope.h"
@@ -18,6 +19,9 @@ namespace {
 constexpr std::size_t kUnloggedRows = 1'000'000;
 constexpr std::size_t kFoldedSteps = 1 << 20;  // changed rows of the log that are applied at once
 constexpr std::uint64_t kPendingBytes = 1 << 20;
+
+// A map of ids takes as long to make as so many passes over the ids. A pass over few rows is faster than a search.
+constexpr std::uint64_t kPassesOfMap = 64, kRowsForMap = 1 << 16;
 
 }  // namespace
 
@@ -141,6 +145,43 @@ void LiveIndex::require_same_attributes(const Snapshot& before) const {
 RecoveryInfo LiveIndex::recovery() const {
   const std::lock_guard lock(writer_mutex_);
   return recovery_;
+}
+
+// ---- Rows by their ids
+
+// Calls use(tree) if the tree is of this snapshot and no writer is at work: a search must not wait for a disk.
+template <typename Use>
+auto LiveIndex::with_id_map(const Snapshot& snapshot, const Use& use)
+    -> std::optional<decltype(use(std::declval<TreeWriter&>()))> {
+  const std::lock_guard one_search(find_mutex_);  // so that searches do not turn each other away
+  const std::unique_lock lock(writer_mutex_, std::try_to_lock);
+  if (!lock || tree_ == nullptr || &tree_->current() != &snapshot) return {};
+  return use(*tree_);
+}
+
+std::optional<std::vector<std::uint64_t>> LiveIndex::find_rows(const Snapshot& snapshot,
+                                                               std::span<const std::int64_t> ids) {
+  const auto find = [&](const TreeWriter& tree) { return tree.find_rows(ids); };
+  std::optional<std::vector<std::uint64_t>> rows = with_id_map(snapshot, find);
+  const bool is_due = !rows && snapshot.num_rows >= kRowsForMap && ++num_passes_ % kPassesOfMap == 0;
+  if (!is_due) return rows;
+  make_id_map(snapshot);
+  return with_id_map(snapshot, find);
+}
+
+bool LiveIndex::has_id_map(const Snapshot& snapshot) {
+  return with_id_map(snapshot, [](const TreeWriter&) { return true; }).has_value();
+}
+
+void LiveIndex::make_id_map(const Snapshot& snapshot) {
+  lock_isolated(writer_mutex_, [&] {
+    if (tree_ != nullptr || newest_.get() != &snapshot || is_closed_) return;
+    try {
+      tree();
+    } catch (const FormatError&) {  // an id is in two rows: changes say so, and repair
+    } catch (const std::bad_alloc&) {
+    }
+  });
 }
 
 // ---- Changes

@@ -6,6 +6,7 @@
 // it is durable.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "culmen/open.h"
@@ -48,6 +50,14 @@ class LiveIndex {
   Refreshed refresh();
   RecoveryInfo recovery() const;
 
+  // For each of a few ids its row in `snapshot`, or kNowhere, by the writer's map of ids. None: a pass over all ids has to
+  // find them (index/find_rows.h), as the snapshot is not the newest one, a writer is at work, or there is no map yet.
+  // Once so many passes were made that a map would have cost less, it makes one.
+  std::optional<std::vector<std::uint64_t>> find_rows(const Snapshot& snapshot,
+                                                      std::span<const std::int64_t> ids);
+  // Whether find_rows would now find rows of this snapshot.
+  bool has_id_map(const Snapshot& snapshot);
+
  private:
   struct Applied;
 
@@ -57,6 +67,10 @@ class LiveIndex {
   storage::Store::UseBatch replayer();
   void apply_logged();
   TreeWriter& tree();
+  template <typename Use>
+  auto with_id_map(const Snapshot& snapshot, const Use& use)
+      -> std::optional<decltype(use(std::declval<TreeWriter&>()))>;
+  void make_id_map(const Snapshot& snapshot);
 
   Refreshed follow_directory();
   void require_same_attributes(const Snapshot& before) const;
@@ -82,6 +96,9 @@ class LiveIndex {
   std::shared_ptr<Published> published_;
 
   CommitQueue queue_;
+
+  std::mutex find_mutex_;  // taken before writer_mutex_, for which those who find rows do not wait
+  std::atomic<std::uint64_t> num_passes_ = 0;
 
   // Guards what follows. Held over parallel loops, so it is taken by lock_isolated().
   mutable std::mutex writer_mutex_;

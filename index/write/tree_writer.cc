@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/floating_point_scope.h"
+#include "index/find_rows.h"
 #include "index/tree_height.h"
 #include "index/write/leaf_rewriter.h"
 #include "index/write/rebalance_plan.h"
@@ -44,6 +45,19 @@ TreeWriter::TreeWriter(std::shared_ptr<const Snapshot> base)
     : base_(std::move(base)),
       tree_(std::make_unique<WorkingTree>(*base_)),
       rows_when_loaded_(base_->num_rows) {}
+
+std::vector<std::uint64_t> TreeWriter::find_rows(std::span<const std::int64_t> ids) const {
+  for (const std::int64_t id : ids) tree_->ids.prefetch(id);
+  std::vector<std::uint64_t> rows;
+  for (const std::int64_t id : ids) {
+    const WorkingTree::RowPosition found = tree_->find(id);
+    rows.push_back(found.page == kNoPage
+                       ? kNowhere
+                       : tree_->pages[found.page].slot * static_cast<std::uint64_t>(current().leaf_rows) +
+                             found.row);
+  }
+  return rows;
+}
 
 void TreeWriter::apply(const Change& change) {
   const FloatingPointScope floating_point;

@@ -19,6 +19,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "index/snapshot.h"
 #include "index/write/change.h"
@@ -36,8 +38,10 @@ class TreeWriter {
   // which loading does not check.
   explicit TreeWriter(std::shared_ptr<const Snapshot> base);
 
-  // Both refer to the version that is being made.
+  // These refer to the version that is being made.
   bool contains(std::int64_t id) const { return tree_->find(id).page != kNoPage; }
+  // For each id its row, or kNowhere.
+  std::vector<std::uint64_t> find_rows(std::span<const std::int64_t> ids) const;
   const Snapshot& current() const { return next_ != nullptr ? *next_ : *base_; }
 
   // The change must fit the index: its removed ids exist, its new ids do not (ChangeFold checks this). Throws

@@ -14,11 +14,13 @@ _PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 _PER_DAY = {unit: 86_400 * count for unit, count in _PER_SECOND.items()}
 
 
-def _is_empty(column: Column) -> bool:
-    """Whether no row has a value: NumPy and pandas call such a column one of floats, whatever it is."""
-    if not isinstance(column.values, np.ndarray) or column.values.dtype.kind != "f":
-        return False
-    return bool(np.isnan(column.values).all())
+def _has_no_value(column: Column) -> bool:
+    """In no row. Then its type says little: NumPy and pandas call it one of floats or texts, whatever it is."""
+    if isinstance(column.values, _core.TextColumn):
+        return _misses_all(column)
+    if column.gaps is not None and column.gaps.all():
+        return True
+    return column.values.dtype.kind == "f" and bool(np.isnan(column.values).all())
 
 
 def fitted(column: Column, wanted: Format, name: str) -> Column:
@@ -26,7 +28,7 @@ def fitted(column: Column, wanted: Format, name: str) -> Column:
     have = column.format
     if have == wanted:
         return column
-    if have.type == "null" or _is_empty(column):
+    if have.type == "null" or _has_no_value(column):
         return missing_column(wanted, len(column))
     if have.type in NUMBERS and wanted.type in NUMBERS:
         return replace(column, format=wanted)

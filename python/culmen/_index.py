@@ -84,7 +84,8 @@ class Index(Searchable):
                 a dict of names to "high" or "low". It never changes an answer: it says which sign a weight
                 usually has, and makes that sign the fast one. Default: all columns of numbers but id and label.
                 All other columns are kept as well: filters test them, and answers show them.
-            id: the column of ids, or the ids: unique int64. Default: the rows' numbers, from 0.
+            id: the column of ids, or the ids: unique int64. Default: the rows' numbers, from 0, even if a column is
+                called "id".
             label: the column of texts that come with the answers, or the texts.
             columns: keeps only these columns, and those named by the other arguments.
             stored: columns that answers show and filters do not test. Default: those of more than 1,000 texts of

@@ -141,6 +141,8 @@ def _sum(all_stats: Sequence[Mapping[str, Any]], elapsed: float) -> dict[str, An
             total[name] = ", ".join(dict.fromkeys(value for value in values if value)) or None
         elif name == "scan_fallback":
             total[name] = any(values)
+        elif name == "by_id_map":
+            total[name] = all(values)
         else:
             total[name] = sum(values)
     return total

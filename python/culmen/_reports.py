@@ -11,7 +11,7 @@ from typing import Any
 class SearchStats:
     """What a search did. Counts are exact; bytes are those of the values, codes and bounds that were read."""
 
-    engine: str  #: the engine that answered
+    engine: str  #: the engine that answered; "auto" if none did, as ids were looked up
     rows_in_index: int
     rows_scored: int
     rows_by_codes: int  #: rows whose codes were read, to see which to score; on a GPU, in a batch's sweep
@@ -22,6 +22,8 @@ class SearchStats:
     candidates: int  #: rows that passed the filter, with at least the k-th best score so far
     replacements: int  #: candidates that replaced another row
     bytes_touched: int
+    ids_looked_up: int  #: the filter lets pass rows of only so many ids: these were looked up instead of a search
+    by_id_map: bool  #: by a map of ids, not by a pass over the ids of all rows
     scan_fallback: bool  #: the search by bounds gave up, and a scan answered the rest
     device: str | None  #: the GPU that answered, as "cuda:0"
     elapsed_us: float

@@ -383,6 +383,8 @@ class Coordinator:
             fits = num_rows > 0 and all(columns[name].is_exact_in_float32 for name in preferences)
             value_type = "float32" if fits else "float64"
         stand_ins = stand_ins_of(choice.missing, preferences)
+        if num_rows == 0:  # the first batch determines them
+            return Plan(schema, choice, replace(options, value_type=value_type))
         determined = [
             self._stand_in(name, preference, *stand_ins[name], columns[name].extremes, value_type, len(reports), folder)
             for name, preference in preferences.items()
@@ -403,7 +405,7 @@ class Coordinator:
         """As an index of this column alone determines it; of the extremes, where these do."""
         import pyarrow
 
-        table: Any = {name: np.array(extremes, dtype=np.float64)}
+        table: Any = {name: np.array(extremes or (np.nan,), dtype=np.float64)}
         if kind in ("median", "mean"):
             pieces = [p for s in range(self._num_shards) for p in _read_pieces(folder, range(num_parts), s, [name])]
             table = pyarrow.concat_tables(pieces, promote_options="permissive")
@@ -411,7 +413,8 @@ class Coordinator:
         taken = take_table(table, Choice({name: preference}, missing=given))
         handle = build(taken, BuildOptions(value_type, "random", None, 1, 0, 0, None, None))
         stand_in = _core.statistics_report(_core.statistics(handle))["attributes"][0][4]
-        return 0.0 if stand_in is None else stand_in
+        assert stand_in is not None  # the column has rows
+        return float(stand_in)
 
     def _build_shards(self, generation: int, folder: str, plan: Plan, reports: Sequence[PartReport]) -> None:
         directories = [os.path.join(self._directory, f"shard-{generation}-{s}") for s in range(self._num_shards)]

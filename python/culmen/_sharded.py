@@ -372,6 +372,11 @@ class ShardedIndex:
 
     def _write(self, steps: Sequence[Step], round_to_float32: bool) -> WriteResult:
         with self._as_writer() as writer:
+            if not self._view.has_stand_ins and any(step.kind != "erase" for step in steps):
+                result = writer.write_first(steps, round_to_float32)
+                self.refresh()
+                writer.engine = self._engine  # of other shards
+                return result
             result, self._view = writer.write(self._view, steps, round_to_float32)
             return result
 

@@ -19,7 +19,7 @@ from . import _core
 from ._errors import InvalidArgument, RowError, row_error
 from ._ids import as_ids
 from ._reports import WriteResult
-from ._sharded_steps import Step
+from ._sharded_steps import Step, steps_of
 from ._shards import State
 from ._tables import Columns
 from ._writes import copied_rows
@@ -34,8 +34,22 @@ class Writer:
     """The only one who changes a sharded index."""
 
     def __init__(self, directory: str, engine: Engine) -> None:
-        self._lock = _core.ShardsLock(os.fsencode(directory))
-        self._engine = engine
+        self._directory = os.fsencode(directory)
+        self._lock = _core.ShardsLock(self._directory)
+        self.engine = engine
+
+    def write_first(self, steps: Sequence[Step], round_to_float32: bool) -> WriteResult:
+        """The first rows of all, which determine the stand-ins. The library writes them in this process, to new shards:
+        those that are served are replaced."""
+        for answer in self.engine.ask(dict.fromkeys(range(len(self.engine.directories)), ("release",))).values():
+            if isinstance(answer, Exception):
+                raise answer
+        del self._lock
+        try:
+            report = _core.write_sharded(self._directory, steps_of(steps), round_to_float32)
+        finally:
+            self._lock = _core.ShardsLock(self._directory)
+        return WriteResult(**report)
 
     def write(self, view: View, steps: Sequence[Step], round_to_float32: bool) -> tuple[WriteResult, View]:
         """Returns what it did, and the versions with the batch."""
@@ -60,7 +74,7 @@ class Writer:
 
     def maintain(self, view: View, method: str) -> View:
         """Calls the method of all shards. Afterwards the manifest lists their versions."""
-        answers = self._engine.ask(dict.fromkeys(range(len(view.states)), (method,)))
+        answers = self.engine.ask(dict.fromkeys(range(len(view.states)), (method,)))
         for _, answer in sorted(answers.items()):
             if isinstance(answer, Exception):
                 raise answer
@@ -111,15 +125,18 @@ class Writer:
         numbers: Mapping[int, list[np.ndarray]],
         round_to_float32: bool,
     ) -> dict[int, Any]:
-        answers = self._engine.ask(
+        answers = self.engine.ask(
             {shard: (method, view.versions[shard], part, round_to_float32) for shard, part in parts.items()}
         )
+        refused = {}  # rows, as they were given
         for shard, answer in sorted(answers.items()):
             if isinstance(answer, RowError) and len(parts[shard]) == 1 and hasattr(answer, "row"):
-                row = int(numbers[shard][0][answer.row])
-                raise row_error(row, str(answer).partition(": ")[2])
-            if isinstance(answer, Exception):
+                refused[int(numbers[shard][0][answer.row])] = str(answer).partition(": ")[2]
+            elif isinstance(answer, Exception):
                 raise answer
+        if refused:
+            row = min(refused)
+            raise row_error(row, refused[row])
         return answers
 
 

@@ -52,6 +52,11 @@ class View:
         return tuple(version.number for version in self.versions)
 
     @cached_property
+    def has_stand_ins(self) -> bool:
+        """False until there are rows, which determine what stands in for missing values."""
+        return any(stand_in is not None for *_, stand_in in _core.statistics_report(self.statistics)["attributes"])
+
+    @cached_property
     def open_shards(self) -> _core.OpenShards | None:
         """All shards, if the engine has them in this process."""
         opened = None if self.faults else self.engine.opened(self.versions)

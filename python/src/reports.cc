@@ -35,6 +35,8 @@ nb::dict report(const SearchStats& stats) {
   out["candidates"] = stats.candidates;
   out["replacements"] = stats.replacements;
   out["bytes_touched"] = stats.bytes_touched;
+  out["ids_looked_up"] = stats.ids_looked_up;
+  out["by_id_map"] = stats.by_id_map;
   out["scan_fallback"] = stats.scan_fallback;
   out["device"] = device_of(stats.device);
   out["elapsed_us"] = stats.elapsed_us;

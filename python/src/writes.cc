@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "bindings.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
+#include "culmen/sharded_index.h"
 #include "gil.h"
 #include "reports.h"
 #include "tables.h"
@@ -39,7 +41,8 @@ class Steps {
     batch_.erase(ids_view(ids));
     ids_.push_back(std::move(ids));
   }
-  WriteResult write(Index& index, const WriteOptions& options) const {
+  // Of an Index or a ShardedIndex.
+  WriteResult write(auto& index, const WriteOptions& options) const {
     try {
       return index.write(batch_, options);
     } catch (const RowError& error) {
@@ -82,6 +85,17 @@ nb::dict write(Index& index, const Steps& steps, bool round_to_float32,
   return report(without_gil([&] { return steps.write(index, options); }));
 }
 
+// Opens all shards in this process for one batch, durably.
+nb::dict write_sharded(const nb::bytes& directory, const Steps& steps, bool round_to_float32) {
+  const std::string path(directory.c_str(), directory.size());
+  return report(without_gil([&] {
+    ShardedIndex index = ShardedIndex::open(path, {.writable = true});
+    const WriteResult result = steps.write(index, {.round_to_float32 = round_to_float32});
+    index.close();
+    return result;
+  }));
+}
+
 // Raises what write would.
 void check(const Index& index, const Steps& steps, bool round_to_float32) {
   without_gil([&] { steps.check(index, {.round_to_float32 = round_to_float32}); });
@@ -110,6 +124,7 @@ void bind_writes(nb::module_& module) {
       .def("erase", &Steps::erase);
   module.def("write", write, nb::arg("index"), nb::arg("steps"), nb::arg("round_to_float32"),
              nb::arg("expected_version") = nb::none());
+  module.def("write_sharded", write_sharded);
   module.def("check", check);
   module.def("flush", released(&Index::flush));
   module.def("checkpoint", released(&Index::checkpoint));

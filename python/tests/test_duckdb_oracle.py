@@ -1,7 +1,7 @@
 """DuckDB as a second oracle for fields, missing values and filters: the same WHERE, ORDER BY score DESC, id LIMIT k.
 
 Values and weights are dyadic rationals of few bits, so that every sum is exact in whatever order it is computed.
-CULMEN_TEST_CASES is the number of random questions.
+CULMEN_TEST_CASES is the number of random questions; CULMEN_TEST_SEED runs one table again, as a failure names it.
 """
 
 import datetime
@@ -20,7 +20,11 @@ duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
 NUM_QUESTIONS = int(os.environ.get("CULMEN_TEST_CASES") or 2000)
-QUESTIONS_PER_TABLE = 40
+ONLY_SEED = int(os.environ.get("CULMEN_TEST_SEED") or 0)
+NUM_SUITES = 4  # that may run at the same time
+STAGES_OF_TABLE = 5  # built, and after each of so many steps less one
+QUESTIONS_OF_STAGE = 8
+NUM_TABLES = math.ceil(NUM_QUESTIONS / (STAGES_OF_TABLE * QUESTIONS_OF_STAGE))
 EPOCH = datetime.date(2024, 1, 1)
 WORDS = ["", "a", "ab", "abc", "Sony", "sony", "Sony's", 'a "q"', "é", "z" * 40, "№ 1", "b c", "100%", "x_y"]
 
@@ -161,7 +165,7 @@ class RandomWhere:
         return repr(value), value
 
 
-def build(table, arrow, rng):
+def build(table, arrow, cluster, rng):
     """By one of the packages that people have, and what fills gaps by name."""
     missing = {name: rng.choice(["worst", "median", "mean", "0.25"]) for name in table.attributes}
     missing = {name: float(how) if how == "0.25" else str(how) for name, how in missing.items()}
@@ -178,7 +182,10 @@ def build(table, arrow, rng):
         import polars
 
         source = polars.from_arrow(arrow)
-    index = culmen.Index.build(source, ranked, id="id", missing=missing, leaf_rows=16)
+    num_partitions = int(rng.choice([0, 3, 30]))
+    index = culmen.Index.build(
+        source, ranked, id="id", missing=missing, cluster=cluster, num_partitions=num_partitions, leaf_rows=16
+    )
     return index, {name: stand_in(table.columns[name.split(":")[0]], name, missing) for name in ranked}
 
 
@@ -201,46 +208,125 @@ def rows_of(result):
     return list(zip(result.ids.tolist(), result.scores.tolist()))
 
 
-@pytest.mark.parametrize("suite", range(4))
-def test_questions_are_answered_as_sql_does(suite):
-    rng = np.random.default_rng(suite)
-    for _ in range(max(1, NUM_QUESTIONS // (4 * QUESTIONS_PER_TABLE))):
-        table = RandomTable(rng)
-        arrow = table.arrow()
-        index, stand_ins = build(table, arrow, rng)
-        connection = duckdb.connect()
-        connection.execute("set threads to 1")
-        connection.register("source", arrow)
-        connection.execute("create table t as select * from source")
-        changed = rng.random() < 0.3
-        if changed:
-            change(index, connection, table, rng)
-        for _ in range(QUESTIONS_PER_TABLE):
-            ask(index, connection, table, stand_ins, rng)
+@pytest.mark.parametrize("suite", range(NUM_SUITES))
+def test_questions_are_answered_as_sql_does(suite, tmp_path):
+    for seed in [ONLY_SEED] if ONLY_SEED else range(1 + suite, 1 + NUM_TABLES, NUM_SUITES):
+        life = Life(seed, tmp_path)
+        for stage in range(STAGES_OF_TABLE):
+            if stage > 0:
+                life.step()
+            for _ in range(QUESTIONS_OF_STAGE):
+                life.ask()
+        assert life.index.verify() == [], str(life)
+        life.index.close()
+        if ONLY_SEED:
+            return
 
 
-def change(index, connection, table, rng):
-    """Erases rows, and puts others with new texts in their place."""
-    ids = [id for id in table.columns["id"] if rng.random() < 0.3]
-    index.erase(ids)
-    connection.execute(f"delete from t where id in ({', '.join(map(str, ids)) or 'null'})")
-    more = RandomTable.__new__(RandomTable)
-    more.rows = 1 + len(ids)
-    more.columns, more.attributes, more.fields = {}, table.attributes, table.fields
-    for name, values in table.columns.items():
-        more.columns[name] = [values[i] for i in rng.integers(0, len(values), more.rows)]
-    more.columns["id"] = list(range(1_000_000, 1_000_000 + more.rows))
-    for name, kind in table.fields.items():
-        if kind == "text":
-            more.columns[name] = [None if rng.random() < 0.2 else f"new {rng.integers(9)}" for _ in range(more.rows)]
-            table.columns[name] = table.columns[name] + more.columns[name]
-    arrow = more.arrow()
-    index.insert(arrow)
-    connection.register("more", arrow)
-    connection.execute("insert into t select * from more")
+class Life:
+    """A random table in an index and in DuckDB, and what happens to both."""
+
+    def __init__(self, seed, folder):
+        self.seed, self.folder, self.rng = seed, folder, np.random.default_rng(seed)
+        self.table = RandomTable(self.rng)
+        arrow = self.table.arrow()
+        self.cluster = None
+        if self.rng.random() < 0.6:
+            self.cluster = str(self.rng.choice([*self.table.attributes, *self.table.fields]))
+        self.index, self.stand_ins = build(self.table, arrow, self.cluster, self.rng)
+        self.connection = duckdb.connect()
+        self.connection.execute("set threads to 1")
+        self.connection.register("source", arrow)
+        self.connection.execute("create table t as select * from source")
+        self.steps = [f"build cluster={self.cluster!r}"]
+
+    def __str__(self):
+        return f"CULMEN_TEST_SEED={self.seed}: {', '.join(self.steps)}"
+
+    def step(self):
+        steps = [self.insert, self.upsert, self.erase, self.change_at_once, self.compact, self.save_and_open]
+        step = steps[self.rng.integers(len(steps))]
+        self.steps.append(step.__name__)
+        step()
+        assert len(self.index) == self.connection.sql("select count(*) from t").fetchall()[0][0], str(self)
+        assert self.index.info.cluster == self.cluster, str(self)
+
+    def insert(self):
+        rows = self.more_rows(range(self.next_id(), self.next_id() + 1 + self.rng.integers(400)))
+        self.index.insert(rows)
+        self.put(rows)
+
+    def upsert(self):
+        rows = self.more_rows(self.some_ids() + [self.next_id()])
+        self.index.upsert(rows)
+        self.put(rows)
+
+    def erase(self):
+        ids = [*self.some_ids(), -(10**12)]  # the last is not there
+        assert self.index.erase(ids) == len(ids) - 1, str(self)
+        self.remove(ids)
+
+    def change_at_once(self):
+        rows, gone = self.more_rows(self.some_ids() + [self.next_id()]), self.some_ids()
+        with self.index.batch() as batch:
+            batch.upsert(rows)
+            batch.erase(gone)
+        self.put(rows)
+        self.remove(gone)
+
+    def compact(self):
+        self.index.compact()
+
+    def save_and_open(self):
+        folder = self.folder / f"{self.seed}-{len(self.steps)}"
+        self.index.save(folder)
+        self.index.close()
+        self.index = culmen.Index.open(folder, writable=True, durability="os")
+        if self.rng.random() < 0.5:  # changes are read from the log
+            self.upsert()
+            self.index.close()
+            self.index = culmen.Index.open(folder, writable=True, durability="os")
+
+    def ids(self):
+        return [id for (id,) in self.connection.sql("select id from t order by id").fetchall()]
+
+    def next_id(self):
+        return max([999_999, *self.ids()]) + 1
+
+    def some_ids(self):
+        share = self.rng.choice([0.02, 0.3, 0.9])
+        return [id for id in self.ids() if self.rng.random() < share]
+
+    def more_rows(self, ids):
+        """Values as in the table, and texts that are new to it, which questions then ask for."""
+        table, rng = self.table, self.rng
+        more = RandomTable.__new__(RandomTable)
+        more.attributes, more.fields, more.columns = table.attributes, table.fields, {"id": list(ids)}
+        count = len(more.columns["id"])
+        for name, values in table.columns.items():
+            if name != "id":
+                more.columns[name] = [values[i] for i in rng.integers(0, len(values), count)]
+        for name, kind in table.fields.items():
+            if kind == "text" and rng.random() < 0.5:
+                more.columns[name] = [None if rng.random() < 0.2 else f"new {rng.integers(9)}" for _ in range(count)]
+                table.columns[name] = table.columns[name] + more.columns[name]
+        table.columns["id"] = table.columns["id"] + more.columns["id"]
+        return more.arrow()
+
+    def put(self, rows):
+        self.remove(rows["id"].to_pylist())
+        self.connection.register("more", rows)
+        self.connection.execute("insert into t select * from more")
+
+    def remove(self, ids):
+        self.connection.register("gone", pa.table({"id": pa.array(ids, pa.int64())}))
+        self.connection.execute("delete from t where id in (select id from gone)")
+
+    def ask(self):
+        ask(self.index, self.connection, self.table, self.stand_ins, self.rng, self)
 
 
-def ask(index, connection, table, stand_ins, rng):
+def ask(index, connection, table, stand_ins, rng, life):
     weights = rng.integers(-8, 9, len(table.attributes)) / 4.0
     weights[rng.random(len(weights)) < 0.3] = 0
     if not weights.any():
@@ -263,9 +349,9 @@ def ask(index, connection, table, stand_ins, rng):
     for asked in (where, expression):
         found = rows_of(index.search(weights, k, where=asked, missing=missing, engine=engine))
         if rounds:
-            assert len(found) == len(expected), f"{engine}: {sql}"
+            assert len(found) == len(expected), f"{life}\n{engine}: {sql}"
         else:
-            assert found == expected, f"{engine} of {len(table.columns['id'])} rows: {sql}"
+            assert found == expected, f"{life}\n{engine}: {sql}"
 
 
 def flights_csv(folder):

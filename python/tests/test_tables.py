@@ -421,6 +421,18 @@ def test_a_column_of_nulls_is_all_gaps():
     assert index.insert(table, nulls="drop").inserted == 0
 
 
+def test_a_column_without_values_fits_every_column():
+    pyarrow = pytest.importorskip("pyarrow")
+    types = {"whole": pyarrow.int64(), "day": pyarrow.date32(), "text": pyarrow.string(), "at": pyarrow.timestamp("us")}
+    one = {"whole": [1], "day": [datetime.date(2025, 6, 1)], "text": ["x"], "at": [datetime.datetime(2025, 6, 1)]}
+    index = culmen.Index.build({"a": [1.0], **one}, ["a"])
+    for kind in types.values():
+        index.insert(pyarrow.table({"a": [2.0], **{name: pyarrow.nulls(1, kind) for name in types}}))
+    assert [row["text"] for row in index.search([-1])] == ["x"] + [None] * len(types)
+    with pytest.raises(culmen.InputError, match="column 'whole' holds dates; the index has integers there"):
+        index.insert(pyarrow.table({"a": [2.0, 3.0], **{n: [None, one["day"][0]] for n in types}}))
+
+
 def test_what_is_no_table_is_named():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1, 2]})

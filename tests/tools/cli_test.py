@@ -904,6 +904,8 @@ class FormatsTest(Case):
                 "nodes_visited",
                 "bounds_computed",
                 "bytes_touched",
+                "ids_looked_up",
+                "by_id_map",
                 "elapsed_us",
             ],
         )

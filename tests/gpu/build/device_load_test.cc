@@ -29,6 +29,8 @@
 namespace culmen::test {
 namespace {
 
+constexpr std::uint64_t kDefaultCases = 600;
+
 using Files = std::map<std::string, storage::Bytes>;
 
 Files files_of(const Snapshot& snapshot) {
@@ -117,7 +119,7 @@ Case random_case(std::uint64_t seed) {
 
 TEST(DeviceLoad, WritesTheFilesOfTheCpu) {
   SKIP_WITHOUT_GPU();
-  for (std::uint64_t seed = 1; seed <= num_cases(600); ++seed) {
+  for (std::uint64_t seed = 1; seed <= num_cases(kDefaultCases); ++seed) {
     if (only_seed() != 0 && seed != only_seed()) continue;
     const Case c = random_case(seed);
     const TableView table = c.table.view();
@@ -130,7 +132,7 @@ TEST(DeviceLoad, WritesTheFilesOfTheCpu) {
 // Missing values are NaN, or marked by a bitmap; statistics of the device find the former.
 TEST(DeviceLoad, TakesFieldsAndGaps) {
   SKIP_WITHOUT_GPU();
-  for (std::uint64_t seed = 1; seed <= num_cases(600) / 3 + 1; ++seed) {
+  for (std::uint64_t seed = 1; seed <= num_cases(kDefaultCases) / 3 + 1; ++seed) {
     if (only_seed() != 0 && seed != only_seed()) continue;
     Random random(seed + 2'000'000);
     const bool is_float32 = random.chance(0.5);
@@ -153,7 +155,7 @@ TEST(DeviceLoad, TakesFieldsAndGaps) {
 TEST(DeviceLoad, TakesTablesThatAreLargerThanTheDevice) {
   SKIP_WITHOUT_GPU();
   int num_in_parts = 0, num_at_once = 0, most_parts = 0;
-  for (std::uint64_t seed = 1; seed <= num_cases(600); ++seed) {
+  for (std::uint64_t seed = 1; seed <= num_cases(kDefaultCases); ++seed) {
     if (only_seed() != 0 && seed != only_seed()) continue;
     const Case c = random_case(seed);
     Random random(seed + 1'000'000);
@@ -168,7 +170,7 @@ TEST(DeviceLoad, TakesTablesThatAreLargerThanTheDevice) {
     num_at_once += outcome.num_parts == 1 ? 1 : 0;
     most_parts = std::max(most_parts, outcome.num_parts);
   }
-  if (only_seed() != 0 || num_cases(600) < 100) return;
+  if (!ran_all_cases(kDefaultCases)) return;
   EXPECT_GT(num_in_parts, 20);
   EXPECT_GT(num_at_once, 20);
   EXPECT_GT(most_parts, 5);

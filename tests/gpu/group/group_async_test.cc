@@ -77,6 +77,7 @@ TEST_P(GroupAsync, FollowsTheIndex) {
     const Table more = random_table(random_, ValueClass::uniform_f32, 100, kAttributes);
     TableView rows = more.view();
     rows.ids = {};
+    rows.labels = {};
     index_.insert(rows);
     const Batch batch = batch_for(GetParam(), 10, random_);
     const OnDevice on_device(batch);

@@ -36,6 +36,7 @@ TEST_P(DeviceEngines, ReturnTheOraclesRowsAndScoreBits) {
     for (const std::vector<Answer>& expected : trial.expected) answers += expected.size();
     if (only_seed() != 0) return;
   }
+  if (!ran_all_cases(kDefaultCases)) return;
   EXPECT_GT(answers, num_tables);
 }
 

@@ -1,0 +1,24 @@
+#include "cpu/listed_rows.h"
+
+#include "cpu/topk.h"
+#include "index/score.h"
+
+namespace culmen::cpu {
+
+std::vector<Hit> search_listed_rows(const Snapshot& snapshot, const ResolvedQuery& query,
+                                    std::span<const std::uint64_t> rows, SearchStats& stats) {
+  TopK best(query.k, query.min_score);
+  for (const std::uint64_t row : rows) {
+    if (!passes(snapshot, query.filter, row)) continue;
+    const double scored = score(query.score_terms(), query.offset,
+                                [&](std::int32_t attribute) { return snapshot.value(row, attribute); });
+    ++stats.rows_scored;
+    if (scored >= best.kth_bound()) ++stats.candidates;
+    best.offer({snapshot.id(row), scored, row});
+  }
+  stats.replacements += best.num_replacements();
+  stats.bytes_touched += stats.rows_scored * query.terms.size() * snapshot.value_bytes();
+  return best.take_sorted();
+}
+
+}  // namespace culmen::cpu
