@@ -76,10 +76,12 @@ class Index::Core {
   bool has_id_map(const Snapshot& snapshot) { return live_ != nullptr && live_->has_id_map(snapshot); }
 
   DeviceIndex to_device(const DeviceOptions& options) {
+    snapshot()->require_all();
     return make_device_index(published_, options, take_from_device(options));
   }
 
   DeviceGroup to_devices(std::span<const int> devices, const DeviceGroupOptions& options) {
+    snapshot()->require_all();
     std::vector<DeviceOptions> each;
     std::vector<std::shared_ptr<const gpu::LoadedTree>> loaded;
     for (const int device : devices) {

@@ -1,5 +1,6 @@
 // PageBuffer: a large, zeroed, page-aligned array of trivially copyable values, on huge pages if the system has them. A
 // query reads a few hundred scattered cache lines in gigabytes: with 4 KiB pages, each would cost a page walk as well.
+// An array of which little will ever be written is on small pages: each first write to a huge one zeroes 2 MiB.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,6 +15,8 @@
 
 namespace culmen {
 
+enum class PageSize { huge, small };
+
 // Reserves addresses for `capacity` values, of which the first `size` are backed by memory. It grows without moving, so
 // concurrent readers are not affected.
 template <typename T>
@@ -23,14 +26,14 @@ class PageBuffer {
  public:
   PageBuffer() = default;
   explicit PageBuffer(std::size_t size) : PageBuffer(size, size) {}
-  PageBuffer(std::size_t size, std::size_t capacity) : capacity_(capacity) {
+  PageBuffer(std::size_t size, std::size_t capacity, PageSize pages = PageSize::huge) : capacity_(capacity) {
     if (capacity == 0) return;
     if (capacity > kMaxBytes / sizeof(T)) throw std::bad_alloc();
     void* memory =
         ::mmap(nullptr, capacity * sizeof(T), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(memory);
-    ::madvise(memory, capacity * sizeof(T), MADV_HUGEPAGE);  // a hint: failure only costs speed
+    if (pages == PageSize::huge) use_huge_pages();
     try {
       grow(size);
     } catch (...) {
@@ -52,6 +55,12 @@ class PageBuffer {
   PageBuffer& operator=(const PageBuffer&) = delete;
   ~PageBuffer() {
     if (data_ != nullptr) ::munmap(data_, capacity_ * sizeof(T));
+  }
+
+  // For what is not written yet.
+  void use_huge_pages() {
+    if (data_ != nullptr)
+      ::madvise(data_, capacity_ * sizeof(T), MADV_HUGEPAGE);  // a hint: failure only costs speed
   }
 
   // Backs the first `size` <= capacity() values by memory. New values are zero.

@@ -100,12 +100,13 @@ class BoundedSearch {
     const NodeRef parent = frontier_.parent(entry);
     const std::uint32_t slot = parent.children()[entry.child];
     if (parent.header().level > 1) {
+      if (!snapshot_.arena->has_node(slot)) return;
       const NodeRef node = snapshot_.node(slot);
       prefetch_bytes(node.bytes, kNodeBoundsOffset);
       prefetch_rows(node, query_.bound.terms);
       if (query_.bound.capped) prefetch_rows(node, query_.bound.capped->terms);
       prefetch_child_zones(query_.filter, snapshot_, slot);
-    } else {
+    } else if (snapshot_.arena->has_leaf(slot)) {
       prefetch_leaf<T>(snapshot_, query_, first_look_, slot, filter_, best_);
     }
   }

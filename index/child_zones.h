@@ -1,5 +1,5 @@
 // What an inner node knows of its children besides bounds: which attributes they miss, and zones of filter columns.
-// Beside the node in the arena, in memory only: computed from the leaves when an index is loaded or changed.
+// Beside the node in the arena and in files: computed from the leaves when an index is built or changed.
 #pragma once
 
 #include <cstddef>

@@ -29,10 +29,8 @@ void write_column(const T* column, std::size_t num_rows, double minimum, double 
 
 // codes: [num_attributes][num_code_words]
 template <typename T>
-void write_codes(const SlotArena& arena, std::size_t leaf, std::size_t num_rows, std::uint16_t* codes) {
-  const LeafShape& shape = arena.shape();
-  const T* values = reinterpret_cast<const T*>(arena.values(leaf));
-  const T* zone_map = reinterpret_cast<const T*>(arena.zone_map(leaf));
+void write_codes(const LeafShape& shape, const T* values, const T* zone_map, std::size_t num_rows,
+                 std::uint16_t* codes) {
   const std::size_t num_words = num_code_words(shape.leaf_rows);
   for (std::size_t i = 0; i < shape.num_attributes; ++i) {
     const auto zone_vector = [&](Extreme which) {
@@ -44,23 +42,24 @@ void write_codes(const SlotArena& arena, std::size_t leaf, std::size_t num_rows,
   }
 }
 
-void write_codes(const SlotArena& arena, std::size_t leaf, std::size_t num_rows, std::uint16_t* codes) {
-  if (arena.shape().value_bytes == sizeof(float)) {
-    write_codes<float>(arena, leaf, num_rows, codes);
-  } else {
-    write_codes<double>(arena, leaf, num_rows, codes);
-  }
+void write_codes(const LeafShape& shape, const std::byte* values, const std::byte* zone_map,
+                 std::size_t num_rows, std::uint16_t* codes) {
+  const auto write = [&]<typename T>(T) {
+    write_codes(shape, reinterpret_cast<const T*>(values), reinterpret_cast<const T*>(zone_map), num_rows,
+                codes);
+  };
+  shape.value_bytes == sizeof(float) ? write(float{}) : write(double{});
 }
 
 }  // namespace
 
 void write_leaf_codes(SlotArena& arena, std::size_t leaf, std::size_t num_rows) {
-  write_codes(arena, leaf, num_rows, arena.codes(leaf));
+  write_codes(arena.shape(), arena.values(leaf), arena.zone_map(leaf), num_rows, arena.codes(leaf));
 }
 
 bool are_leaf_codes(const SlotArena& arena, std::size_t leaf, std::size_t num_rows) {
   std::vector<std::uint16_t> codes(arena.shape().code_words());
-  write_codes(arena, leaf, num_rows, codes.data());
+  write_codes(arena.shape(), arena.values(leaf), arena.zone_map(leaf), num_rows, codes.data());
   return std::equal(codes.begin(), codes.end(), arena.codes(leaf));
 }
 

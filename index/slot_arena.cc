@@ -15,21 +15,22 @@ constexpr std::size_t kMinNodes = 1 << 13;
 }  // namespace
 
 SlotArena::SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves,
-                     std::size_t num_nodes)
+                     std::size_t num_nodes, PageSize pages)
     : shape_(shape),
       node_bytes_(node_bytes_of(layout)),
       node_capacity_(std::max(kRoomForNodes * num_nodes, kMinNodes)) {
   const std::size_t capacity = std::max(kRoomForLeaves * num_leaves, kMinLeaves);
-  leaves_ = PageBuffer<LeafHeader>(0, capacity);
-  values_ = PageBuffer<std::byte>(0, capacity * shape_.leaf_bytes());
-  ids_ = PageBuffer<std::int64_t>(0, capacity * shape_.leaf_rows);
-  zone_maps_ = PageBuffer<std::byte>(0, capacity * kZoneVectors * shape_.zone_vector_bytes());
-  codes_ = PageBuffer<std::uint16_t>(0, capacity * shape_.code_words() + kCodeWordsReadAtOnce);
-  nodes_ = PageBuffer<std::byte>(0, node_capacity_ * node_bytes_);
-  node_zone_maps_ = PageBuffer<std::byte>(0, node_capacity_ * kZoneVectors * shape_.zone_vector_bytes());
-  if (shape_.has_labels) labels_ = PageBuffer<std::byte*>(0, capacity);
-  fields_ = PageBuffer<std::byte*>(0, capacity);
-  child_zones_ = PageBuffer<std::byte>(0, node_capacity_ * child_zones_layout().node_bytes());
+  leaves_ = PageBuffer<LeafHeader>(0, capacity, pages);
+  values_ = PageBuffer<std::byte>(0, capacity * shape_.leaf_bytes(), pages);
+  ids_ = PageBuffer<std::int64_t>(0, capacity * shape_.leaf_rows, pages);
+  zone_maps_ = PageBuffer<std::byte>(0, capacity * kZoneVectors * shape_.zone_vector_bytes(), pages);
+  codes_ = PageBuffer<std::uint16_t>(0, capacity * shape_.code_words() + kCodeWordsReadAtOnce, pages);
+  nodes_ = PageBuffer<std::byte>(0, node_capacity_ * node_bytes_, pages);
+  node_zone_maps_ =
+      PageBuffer<std::byte>(0, node_capacity_ * kZoneVectors * shape_.zone_vector_bytes(), pages);
+  if (shape_.has_labels) labels_ = PageBuffer<std::byte*>(0, capacity, pages);
+  fields_ = PageBuffer<std::byte*>(0, capacity, pages);
+  child_zones_ = PageBuffer<std::byte>(0, node_capacity_ * child_zones_layout().node_bytes(), pages);
   grow_leaves(num_leaves);
   grow_nodes(num_nodes);
 }
@@ -37,6 +38,23 @@ SlotArena::SlotArena(const LeafShape& shape, const BoundLayout& layout, std::siz
 SlotArena::~SlotArena() {
   for (std::byte* labels : labels_.span()) delete[] labels;
   for (std::byte* fields : fields_.span()) delete[] fields;
+}
+
+void SlotArena::require_all() const {
+  if (source_ != nullptr) source_->require_all();
+}
+
+void SlotArena::use_huge_pages() {
+  leaves_.use_huge_pages();
+  values_.use_huge_pages();
+  ids_.use_huge_pages();
+  zone_maps_.use_huge_pages();
+  codes_.use_huge_pages();
+  nodes_.use_huge_pages();
+  node_zone_maps_.use_huge_pages();
+  labels_.use_huge_pages();
+  fields_.use_huge_pages();
+  child_zones_.use_huge_pages();
 }
 
 void SlotArena::grow_leaves(std::size_t num_leaves) {
@@ -57,12 +75,16 @@ void SlotArena::grow_nodes(std::size_t num_nodes) {
 }
 
 std::span<const std::byte> SlotArena::labels(std::size_t slot) const {
-  if (!shape_.has_labels || labels_[slot] == nullptr) return {};
+  if (!shape_.has_labels) return {};
+  require_labels(slot);
+  if (labels_[slot] == nullptr) return {};
   return {labels_[slot], shape_.label_end_bytes() + label_ends(slot)[shape_.leaf_rows - 1]};
 }
 
 std::string_view SlotArena::label(std::size_t slot, std::size_t row) const {
-  if (!shape_.has_labels || labels_[slot] == nullptr) return {};
+  if (!shape_.has_labels) return {};
+  require_labels(slot);
+  if (labels_[slot] == nullptr) return {};
   const std::uint32_t* ends = label_ends(slot);
   const std::uint32_t start = row == 0 ? 0 : ends[row - 1];
   return {reinterpret_cast<const char*>(labels_[slot]) + shape_.label_end_bytes() + start, ends[row] - start};

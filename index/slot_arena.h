@@ -3,6 +3,10 @@
 // A version refers to slots by number and never writes to them. The writer fills free slots for the next version, and
 // reuses a slot when no live version refers to it (index/write/). So addresses never change, and a device mirror can
 // follow slot by slot.
+//
+// An arena may have a source (index/slot_source.h): then whoever reads a slot by a const call reads it from the files,
+// unless somebody has before, and such calls throw FormatError or IoError. Writers and kernels, which have addresses of
+// many slots, call require_all() first.
 #pragma once
 
 #include <atomic>
@@ -20,6 +24,7 @@
 #include "index/leaf_codes.h"
 #include "index/leaf_fields.h"
 #include "index/node_layout.h"
+#include "index/slot_source.h"
 
 namespace culmen {
 
@@ -47,7 +52,9 @@ inline std::size_t node_bytes_of(const BoundLayout& layout) {
 class SlotArena {
  public:
   // Allocates num_leaves and num_nodes zeroed slots, and reserves addresses for several times as many.
-  SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves, std::size_t num_nodes);
+  // On small pages few slots cost little memory, but searches are slower.
+  SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves, std::size_t num_nodes,
+            PageSize pages = PageSize::huge);
   ~SlotArena();
   SlotArena(const SlotArena&) = delete;
   SlotArena& operator=(const SlotArena&) = delete;
@@ -59,23 +66,43 @@ class SlotArena {
   std::size_t node_capacity() const { return node_capacity_; }
   std::size_t node_bytes() const { return node_bytes_; }
 
+  // All slots are read by it from now on.
+  void set_source(std::unique_ptr<SlotSource> source) { source_ = std::move(source); }
+  // Reads all slots that were not read yet, and makes every check of an index that is read as a whole.
+  void require_all() const;
+  // For slots that are not written yet, if most of them will be.
+  void use_huge_pages();
+  // Whether reading the slot now would read no file.
+  bool has_leaf(std::size_t slot) const { return source_ == nullptr || source_->has_leaf(slot); }
+  bool has_node(std::size_t slot) const { return source_ == nullptr || source_->has_node(slot); }
+
   // Up to the capacities. New slots are zero.
   void grow_leaves(std::size_t num_leaves);
   void grow_nodes(std::size_t num_nodes);
 
-  const LeafHeader& leaf(std::size_t slot) const { return leaves_[slot]; }
+  const LeafHeader& leaf(std::size_t slot) const {
+    require_leaf(slot);
+    return leaves_[slot];
+  }
   LeafHeader& leaf(std::size_t slot) { return leaves_[slot]; }
 
   // [num_attributes][leaf_rows] of the value type; 0 after the last row.
-  const std::byte* values(std::size_t slot) const { return values_.data() + slot * shape_.leaf_bytes(); }
+  const std::byte* values(std::size_t slot) const {
+    require_leaf(slot);
+    return values_.data() + slot * shape_.leaf_bytes();
+  }
   std::byte* values(std::size_t slot) { return values_.data() + slot * shape_.leaf_bytes(); }
 
   // [leaf_rows]; 0 after the last row.
-  const std::int64_t* ids(std::size_t slot) const { return ids_.data() + slot * shape_.leaf_rows; }
+  const std::int64_t* ids(std::size_t slot) const {
+    require_leaf(slot);
+    return ids_.data() + slot * shape_.leaf_rows;
+  }
   std::int64_t* ids(std::size_t slot) { return ids_.data() + slot * shape_.leaf_rows; }
 
   // [kZoneVectors][num_attributes] of the value type.
   const std::byte* zone_map(std::size_t slot) const {
+    require_leaf(slot);
     return zone_maps_.data() + slot * kZoneVectors * shape_.zone_vector_bytes();
   }
   std::byte* zone_map(std::size_t slot) {
@@ -83,18 +110,25 @@ class SlotArena {
   }
 
   // [num_attributes][num_code_words]: see index/leaf_codes.h.
-  const std::uint16_t* codes(std::size_t slot) const { return codes_.data() + slot * shape_.code_words(); }
+  const std::uint16_t* codes(std::size_t slot) const {
+    require_leaf(slot);
+    return codes_.data() + slot * shape_.code_words();
+  }
   std::uint16_t* codes(std::size_t slot) { return codes_.data() + slot * shape_.code_words(); }
 
   // Of a node: see index/node_zone_map.h.
   const std::byte* node_zone_map(std::size_t slot) const {
+    require_node(slot);
     return node_zone_maps_.data() + slot * kZoneVectors * shape_.zone_vector_bytes();
   }
   std::byte* node_zone_map(std::size_t slot) {
     return node_zone_maps_.data() + slot * kZoneVectors * shape_.zone_vector_bytes();
   }
 
-  NodeRef node(std::size_t slot) const { return {nodes_.data() + slot * node_bytes_}; }
+  NodeRef node(std::size_t slot) const {
+    require_node(slot);
+    return {nodes_.data() + slot * node_bytes_};
+  }
   NodeAccess<std::byte> mutable_node(std::size_t slot) { return {nodes_.data() + slot * node_bytes_}; }
 
   // The labels of a leaf: the end of each (uint32_t [leaf_rows], the last one repeated after the last row), then the
@@ -105,14 +139,18 @@ class SlotArena {
   std::span<std::byte> allocate_labels(std::size_t slot, std::size_t text_bytes);
 
   // Gaps, filter and stored columns of a leaf; see index/leaf_fields.h. Empty bytes: there are none.
-  LeafFields fields(std::size_t slot) const { return LeafFields(fields_[slot]); }
+  LeafFields fields(std::size_t slot) const {
+    require_fields(slot);
+    return LeafFields(fields_[slot]);
+  }
   void set_fields(std::size_t slot, std::span<const std::byte> bytes);
-  // Whether any leaf has had some.
+  // Whether any leaf has had some. Needs require_all().
   bool has_fields() const { return has_fields_.load(std::memory_order_relaxed); }
 
   // Of a node: see index/child_zones.h.
   ChildZonesLayout child_zones_layout() const { return {shape_.num_attributes, shape_.num_fields}; }
   ChildZonesRef child_zones(std::size_t slot) const {
+    require_node(slot);
     return {child_zones_.data() + slot * child_zones_layout().node_bytes(), child_zones_layout()};
   }
   std::byte* child_zones_bytes(std::size_t slot) {
@@ -131,6 +169,18 @@ class SlotArena {
   const std::vector<OlderVersion>& older_versions() const { return older_versions_; }
 
  private:
+  void require_leaf(std::size_t slot) const {
+    if (source_ != nullptr) source_->require_leaf(slot);
+  }
+  void require_labels(std::size_t slot) const {
+    if (source_ != nullptr) source_->require_labels(slot);
+  }
+  void require_fields(std::size_t slot) const {
+    if (source_ != nullptr) source_->require_fields(slot);
+  }
+  void require_node(std::size_t slot) const {
+    if (source_ != nullptr) source_->require_node(slot);
+  }
   const std::uint32_t* label_ends(std::size_t slot) const {
     return reinterpret_cast<const std::uint32_t*>(labels_[slot]);
   }
@@ -145,6 +195,7 @@ class SlotArena {
   PageBuffer<std::uint16_t> codes_;
   PageBuffer<std::byte*> labels_, fields_;  // owned
   std::atomic<bool> has_fields_ = false;
+  std::unique_ptr<SlotSource> source_;  // null: all slots are in memory
   std::vector<OlderVersion> older_versions_;
   std::size_t most_older_versions_ = 64;  // before those that nobody reads are erased
 };

@@ -67,6 +67,7 @@ std::string_view Snapshot::label(std::uint64_t row) const {
 }
 
 const TreeOrder& Snapshot::order() const {
+  require_all();  // not in call_once: it contains parallel loops
   std::call_once(order_once_, [this] { order_ = walk(*this); });
   return order_;
 }

@@ -71,6 +71,11 @@ struct Snapshot : IndexMetadata, TreeRoot {
 
   const TreeRoot& tree() const { return *this; }
 
+  // Reads what is not in memory yet (index/slot_source.h). Throws FormatError or IoError.
+  void require_all() const {
+    if (arena != nullptr) arena->require_all();
+  }
+
   VersionPin pin;
 
   // For a writer, which has to know until when this version is read.
@@ -106,11 +111,14 @@ struct Snapshot : IndexMetadata, TreeRoot {
   const std::uint16_t* leaf_codes(std::size_t leaf) const { return std::as_const(*arena).codes(leaf); }
   const std::int64_t* leaf_ids(std::size_t leaf) const { return std::as_const(*arena).ids(leaf); }
   // row = leaf slot * leaf_rows + position in the leaf.
-  std::int64_t id(std::uint64_t row) const { return leaf_ids(0)[row]; }
+  std::int64_t id(std::uint64_t row) const {
+    const auto stride = static_cast<std::uint64_t>(leaf_rows);
+    return leaf_ids(row / stride)[row % stride];
+  }
   double value(std::uint64_t row, int attribute) const;  // oriented
   std::string_view label(std::uint64_t row) const;
 
-  // For readers of the whole tree. The first call computes it by a walk over all nodes.
+  // For readers of the whole tree. The first call computes it by a walk over all nodes, and reads what is not in memory.
   const TreeOrder& order() const;
   // For `gta`. The first call computes them.
   const Thresholds& thresholds() const;

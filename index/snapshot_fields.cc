@@ -37,8 +37,7 @@ std::vector<std::uint32_t> dictionary_sizes(const IndexMetadata& metadata) {
   return sizes;
 }
 
-std::string_view fault_of_gaps(const Snapshot& s, std::size_t leaf) {
-  const LeafFields fields = s.leaf_fields(leaf);
+std::string_view fault_of_gaps(const Snapshot& s, std::size_t leaf, const LeafFields& fields) {
   if (!fields.gaps().empty() && s.stand_ins.size() != s.attributes.size())
     return "missing values in an index without stand-ins";
   return visit_value_type(s, [&]<typename T>(T) -> std::string_view {

@@ -13,9 +13,9 @@ namespace culmen {
 // [num_fields] The number of texts of each dictionary; 0 of a field without one.
 std::vector<std::uint32_t> dictionary_sizes(const IndexMetadata& metadata);
 
-// What is wrong with the gaps of a leaf whose LeafFields are valid (fault_of_leaf_fields); empty if nothing is. Missing
+// What is wrong with the gaps in valid LeafFields of a leaf (fault_of_leaf_fields); empty if nothing is. Missing
 // values must be stored as the stand-in, and AttributeGaps have the exact range of the others.
-std::string_view fault_of_gaps(const Snapshot& snapshot, std::size_t leaf);
+std::string_view fault_of_gaps(const Snapshot& snapshot, std::size_t leaf, const LeafFields& fields);
 
 // The value of a row in a column that partitions are cut by (Partitioner::cluster).
 double cut_value(const Snapshot& snapshot, std::size_t leaf, std::size_t row, std::uint32_t column);

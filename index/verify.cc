@@ -147,7 +147,7 @@ void Verifier::check_fields() {
     const std::string_view of_fields =
         fault_of_leaf_fields(fields.bytes(), s_.leaf(leaf).num_rows, s_.attributes.size(), s_.fields, sizes);
     if (!of_fields.empty()) return fault(leaf_name(leaf), std::string(of_fields));
-    const std::string_view of_gaps = fault_of_gaps(s_, leaf);
+    const std::string_view of_gaps = fault_of_gaps(s_, leaf, fields);
     if (!of_gaps.empty()) fault(leaf_name(leaf), std::string(of_gaps));
   });
 }

@@ -59,7 +59,8 @@ class Index {
   // replaced. Throws as build().
   [[nodiscard]] static Index create(const Schema& schema, const BuildOptions& options = {});
 
-  // Opens the index in `directory`, with every acknowledged change. Reads and checks every byte.
+  // Opens the index in `directory`, with every acknowledged change. Reads and checks every byte, unless
+  // OpenOptions::loading says otherwise.
   // Throws NoIndex if there is none, another IoError (for a writer also if another process has the lock), or
   // FormatError naming the damaged file and offset.
   [[nodiscard]] static Index open(const std::filesystem::path& directory, const OpenOptions& options = {});

@@ -21,11 +21,27 @@ enum class Durability : std::uint8_t {
 [[nodiscard]] Durability parse_durability(std::string_view name);
 [[nodiscard]] std::string_view durability_name(Durability durability);
 
+// When the rows of an index in a directory are read, and checked.
+enum class Loading : std::uint8_t {
+  // All on opening: a damaged file is an error then, and later calls read no file. The default
+  whole,
+  // Each leaf and each node once, when a call first needs it: opening takes no time, and one search reads little. A file
+  // that is damaged, or cut while the index is open, is a FormatError or IoError of every call that needs the place; other
+  // calls are not affected. Changes, copies to devices, look-ups of ids, and what reads all rows, such as a scan, read
+  // all that is left, and make the checks between leaves and nodes that `whole` makes on opening
+  on_touch,
+};
+
+// "whole", "on_touch" and back. Throws InvalidArgument listing them.
+[[nodiscard]] Loading parse_loading(std::string_view name);
+[[nodiscard]] std::string_view loading_name(Loading loading);
+
 struct OpenOptions {
   // Lock the directory and allow changes. One process at a time can write; readers need no lock.
   bool writable = false;
   Durability durability = Durability::sync;
   int num_threads = kAllCores;  // for changes
+  Loading loading = Loading::whole;
 };
 
 // What opening a directory found in its log.

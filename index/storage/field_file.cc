@@ -1,3 +1,5 @@
+#include <tbb/parallel_for.h>
+
 #include <atomic>
 #include <string>
 #include <string_view>
@@ -8,19 +10,29 @@
 namespace culmen::storage {
 
 // Allocates memory for a leaf's fields only after its frame was checked.
-void read_fields(const Manifest& manifest, const LeafFrames& frames, FrameFileReader& file, Snapshot& s) {
+void take_fields(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
+                 std::span<const std::uint32_t> dictionary_sizes, const FrameFileReader& file, Snapshot& s) {
+  const auto check = [&](std::string_view fault) {
+    if (!fault.empty()) throw_damaged(file.path(), frame.offset + sizeof(FrameHeader), std::string(fault));
+  };
+  const std::span<const std::byte> fields(payload, frame.bytes);
+  if (fields.empty() && s.fields.empty()) return;
+  check(fault_of_leaf_fields(fields, s.leaf(leaf).num_rows, s.attributes.size(), s.fields, dictionary_sizes));
+  check(fault_of_gaps(s, leaf, LeafFields(payload)));
+  s.arena->set_fields(leaf, fields);
+}
+
+void read_fields(const LeafFrames& frames, FrameFileReader& file, Snapshot& s) {
   const std::vector<std::uint32_t> sizes = dictionary_sizes(s);
-  std::atomic<bool> has_gaps = false;
   read_leaf_frames(frames, file, [&](std::uint64_t leaf, std::span<const std::byte> payload) {
-    const auto check = [&](std::string_view fault) {
-      if (!fault.empty())
-        throw_damaged(file.path(), frames[leaf].offset + sizeof(FrameHeader), std::string(fault));
-    };
-    if (payload.empty() && s.fields.empty()) return;
-    check(fault_of_leaf_fields(payload, s.leaf(leaf).num_rows, s.attributes.size(), s.fields, sizes));
-    s.arena->set_fields(leaf, payload);
-    check(fault_of_gaps(s, leaf));
-    if (!s.leaf_fields(leaf).gaps().empty()) has_gaps = true;
+    take_fields(frames[leaf], leaf, payload.data(), sizes, file, s);
+  });
+}
+
+void check_has_gaps(const Manifest& manifest, const FrameFileReader& file, const Snapshot& s) {
+  std::atomic<bool> has_gaps = false;
+  tbb::parallel_for(std::uint64_t{0}, manifest.num_leaves, [&](std::uint64_t leaf) {
+    if (s.leaf_fields(leaf).num_gaps() > 0) has_gaps = true;
   });
   if (has_gaps != manifest.has_gaps)
     throw_damaged(file.path(), 0, "the manifest is wrong about whether values of attributes are missing");

@@ -18,7 +18,7 @@ namespace culmen::storage {
 static_assert(std::endian::native == std::endian::little,
               "index files are little-endian and are read without conversion");
 
-inline constexpr std::uint32_t kFormatVersion = 7;
+inline constexpr std::uint32_t kFormatVersion = 8;
 // The alignment of frames, and of the sections of a leaf: a cache line, any vector.
 inline constexpr std::uint64_t kAlignment = 64;
 
@@ -107,6 +107,22 @@ struct LeafLayout {
   std::uint64_t values_offset() const { return zone_map_offset() + aligned(zone_map_bytes); }
   std::uint64_t ids_offset() const { return values_offset() + value_bytes; }
   std::uint64_t payload_bytes() const { return ids_offset() + id_bytes; }
+};
+
+// The sections of a node's payload: the node, its zone map, its child zones. All but the first are as in memory.
+struct NodeSections {
+  std::uint64_t node_bytes;      // a multiple of kAlignment
+  std::uint64_t zone_map_bytes;  // without padding
+  std::uint64_t child_zones_bytes;
+
+  NodeSections(const LeafShape& shape, const BoundLayout& layout)
+      : node_bytes(node_bytes_of(layout)),
+        zone_map_bytes(kZoneVectors * shape.zone_vector_bytes()),
+        child_zones_bytes(ChildZonesLayout{shape.num_attributes, shape.num_fields}.node_bytes()) {}
+
+  std::uint64_t zone_map_offset() const { return node_bytes; }
+  std::uint64_t child_zones_offset() const { return zone_map_offset() + aligned(zone_map_bytes); }
+  std::uint64_t payload_bytes() const { return child_zones_offset() + aligned(child_zones_bytes); }
 };
 
 // The position of a frame in its file.

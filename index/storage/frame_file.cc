@@ -89,6 +89,18 @@ void check_in_pieces(const ReadableFile& file, std::uint64_t offset, std::uint64
                  checksum_of(file, offset + kCovered, bytes - kCovered, 0));
 }
 
+// Reads and checks one frame. Gets memory for a long one only after its checksum was right.
+std::unique_ptr<std::byte[]> read_frame(const ReadableFile& file, const FrameExtent& extent,
+                                        const FrameHeader& expected) {
+  const std::uint64_t bytes = extent.end() - extent.offset;
+  if (bytes > kChunkBytes) check_in_pieces(file, extent.offset, bytes, expected);
+  auto frame = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  const std::span<std::byte> all(frame.get(), bytes);
+  file.read(extent.offset, all);
+  check_frame(file.path(), extent.offset, all, expected);
+  return frame;
+}
+
 // Makes the buffer at least so large. Its contents are undefined.
 void make_room(std::vector<std::byte>& buffer, std::uint64_t bytes) {
   if (buffer.size() < bytes) buffer = {};
@@ -169,7 +181,7 @@ void FrameFileReader::require_end(std::uint64_t end) const {
 void FrameFileReader::read_file_header(std::uint64_t num_frames) {
   if (entry_.bytes < kFirstFrameOffset)
     throw_damaged(path(), entry_.bytes, "the file ends within its header");
-  checksums_ = PageBuffer<std::uint64_t>(num_frames + 1);
+  checksums_ = PageBuffer<std::uint64_t>(num_frames + 1, num_frames + 1, PageSize::small);
   std::array<std::byte, kFirstFrameOffset> frame{};
   file_->read(0, frame);
   checksums_[0] = check_frame(path(), 0, frame, frame_header(kind_, snapshot_, 0, kFileHeaderExtent));
@@ -210,6 +222,14 @@ void FrameFileReader::read(std::uint64_t first, std::uint64_t last, const Extent
   }
 }
 
+void FrameFileReader::read_one(std::uint64_t number, const FrameExtent& extent,
+                               const std::function<void(const std::byte*)>& use) {
+  const std::unique_ptr<std::byte[]> frame =
+      read_frame(*file_, extent, frame_header(kind_, snapshot_, number, extent));
+  std::memcpy(&checksums_[number + 1], frame.get(), sizeof(FrameHeader::checksum));
+  use(frame.get() + sizeof(FrameHeader));
+}
+
 void FrameFileReader::check_digest() const {
   if (digest_of(std::as_bytes(checksums_.span())) != entry_.digest)
     throw_damaged(path(), 0, "the digest does not match: these are not the frames that the manifest names");
@@ -222,13 +242,8 @@ const std::byte* LoneFrameReader::read(std::uint64_t number, const FrameExtent& 
   const std::uint64_t bytes = extent.end() - extent.offset;
   if (!reaches(extent.offset) || bytes > file_->size() - extent.offset)
     throw_damaged(path(), file_->size(), "the file ends within or before frame " + std::to_string(number));
-  const FrameHeader expected = frame_header(kind_, snapshot_, number, extent);
-  if (bytes > kChunkBytes) check_in_pieces(*file_, extent.offset, bytes, expected);
-  make_room(frame_, bytes);
-  const auto frame = std::span(frame_).first(bytes);
-  file_->read(extent.offset, frame);
-  check_frame(path(), extent.offset, frame, expected);
-  return frame_.data() + sizeof(FrameHeader);
+  frame_ = read_frame(*file_, extent, frame_header(kind_, snapshot_, number, extent));
+  return frame_.get() + sizeof(FrameHeader);
 }
 
 }  // namespace culmen::storage

@@ -76,6 +76,11 @@ class FrameFileReader {
   void read(std::uint64_t first, std::uint64_t last, const ExtentOf& extent_of,
             const std::function<void(std::uint64_t, const std::byte*)>& use);
 
+  // Reads one frame, and calls use(payload) if its checksum and header match. Concurrent calls for different frames are
+  // allowed. The caller has checked that the file is long enough.
+  void read_one(std::uint64_t number, const FrameExtent& extent,
+                const std::function<void(const std::byte*)>& use);
+
   // Call last, after every frame was read.
   void check_digest() const;
 
@@ -110,7 +115,7 @@ class LoneFrameReader {
   const FileKind kind_;
   const SnapshotName snapshot_;
   std::unique_ptr<ReadableFile> file_;
-  std::vector<std::byte> frame_;
+  std::unique_ptr<std::byte[]> frame_;
 };
 
 }  // namespace culmen::storage

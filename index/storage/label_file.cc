@@ -14,14 +14,19 @@ bool label_ends_are_good(std::span<const std::byte> payload, std::uint64_t leaf_
 }
 
 // Allocates memory for a leaf's labels only after its frame was checked.
-void read_labels(const LeafFrames& frames, FrameFileReader& file, Snapshot& s) {
+void take_labels(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
+                 const FrameFileReader& file, Snapshot& s) {
   const LeafShape& shape = s.arena->shape();
+  const std::span<const std::byte> labels(payload, frame.bytes);
+  if (!label_ends_are_good(labels, shape.leaf_rows))
+    throw_damaged(file.path(), frame.offset + sizeof(FrameHeader),
+                  "the labels overlap or exceed their frame");
+  std::ranges::copy(labels, s.arena->allocate_labels(leaf, labels.size() - shape.label_end_bytes()).data());
+}
+
+void read_labels(const LeafFrames& frames, FrameFileReader& file, Snapshot& s) {
   read_leaf_frames(frames, file, [&](std::uint64_t leaf, std::span<const std::byte> payload) {
-    if (!label_ends_are_good(payload, shape.leaf_rows))
-      throw_damaged(file.path(), frames[leaf].offset + sizeof(FrameHeader),
-                    "the labels overlap or exceed their frame");
-    std::ranges::copy(payload,
-                      s.arena->allocate_labels(leaf, payload.size() - shape.label_end_bytes()).data());
+    take_labels(frames[leaf], leaf, payload.data(), file, s);
   });
 }
 

@@ -1,14 +1,19 @@
-#include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "culmen/error.h"
-#include "index/node_zone_map.h"
 #include "index/snapshot_fields.h"
 #include "index/storage/format.h"
+#include "index/storage/frame_files.h"
+#include "index/storage/leaf_reader.h"
 #include "index/storage/manifest.h"
+#include "index/storage/node_reader.h"
+#include "index/storage/slot_files.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
@@ -37,32 +42,63 @@ void check_stats(const Manifest& manifest, const std::string& path) {
   for (const double stand_in : manifest.stand_ins) check_float32(path, stand_in);
 }
 
-}  // namespace
+// Slots for all leaves and nodes, none of which is read.
+void make_arena(const Manifest& manifest, PageSize pages, Snapshot& snapshot) {
+  snapshot.arena = std::make_shared<SlotArena>(snapshot.leaf_shape(), snapshot.layout, manifest.num_leaves,
+                                               manifest.num_nodes(), pages);
+  snapshot.num_leaves = snapshot.leaf_slots = manifest.num_leaves;
+  snapshot.num_nodes = snapshot.node_slots = manifest.num_nodes();
+  snapshot.height = static_cast<int>(manifest.level_nodes.size());
+  if (snapshot.height > 0) snapshot.root = static_cast<std::uint32_t>(manifest.num_nodes() - 1);
+}
 
-std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest) {
-  const std::string path = directory.path_of(manifest_name(manifest.snapshot.number));
-  check_stats(manifest, path);
-  // Opens all files before reading the first: a new save may unlink them meanwhile.
-  std::array<std::optional<FrameFileReader>, kFileKinds.size()> files;
-  const auto file = [&](FileKind kind) -> std::optional<FrameFileReader>& {
-    return files[static_cast<std::size_t>(kind) - 1];
-  };
-  for (const FileKind kind : kFileKinds)
-    if (manifest.has_file(kind)) file(kind).emplace(directory, kind, manifest.snapshot, manifest.file(kind));
+std::shared_ptr<Snapshot> read_whole(const Manifest& manifest, const std::string& path, FrameFiles& files) {
   auto snapshot = std::make_shared<Snapshot>(manifest.metadata());
-  const std::vector<std::uint32_t> leaves_of_partition =
-      read_partitions(manifest, *file(FileKind::partitions), *snapshot);
-  const FramesOfLeaves frames =
-      read_leaves(manifest, leaves_of_partition, *file(FileKind::leaves), *snapshot);
-  if (file(FileKind::labels)) read_labels(frames.labels, *file(FileKind::labels), *snapshot);
-  if (file(FileKind::dictionaries)) read_dictionaries(manifest, *file(FileKind::dictionaries), *snapshot);
-  if (file(FileKind::fields)) read_fields(manifest, frames.fields, *file(FileKind::fields), *snapshot);
-  check_ranges(manifest, *file(FileKind::leaves), *snapshot);
-  check_late_splits(manifest, *file(FileKind::leaves), *snapshot);
-  read_nodes(manifest, *file(FileKind::nodes), *snapshot);
-  write_node_zone_maps(*snapshot);
+  LeafReader leaves(manifest, read_partitions(manifest, files[FileKind::partitions], *snapshot),
+                    files[FileKind::leaves], *snapshot);
+  NodeReader nodes(manifest, files[FileKind::nodes], *snapshot);
+  leaves.start();
+  nodes.start();
+  make_arena(manifest, PageSize::huge, *snapshot);
+  const FramesOfLeaves frames = leaves.read_all();
+  if (files.has(FileKind::labels)) read_labels(frames.labels, files[FileKind::labels], *snapshot);
+  if (files.has(FileKind::dictionaries))
+    read_dictionaries(manifest, files[FileKind::dictionaries], *snapshot);
+  if (files.has(FileKind::fields)) {
+    read_fields(frames.fields, files[FileKind::fields], *snapshot);
+    check_has_gaps(manifest, files[FileKind::fields], *snapshot);
+  }
+  check_ranges(manifest, files[FileKind::leaves], *snapshot);
+  check_late_splits(manifest, files[FileKind::leaves], *snapshot);
+  nodes.read_all();
   check_exact_sums(manifest, filled_stats(*snapshot), path);
   return snapshot;
+}
+
+std::shared_ptr<Snapshot> read_on_touch(const Manifest& manifest, const std::string& path, FrameFiles files) {
+  auto snapshot = std::make_shared<Snapshot>(manifest.metadata());
+  std::vector<std::uint32_t> leaves_of_partition =
+      read_partitions(manifest, files[FileKind::partitions], *snapshot);
+  if (files.has(FileKind::dictionaries))
+    read_dictionaries(manifest, files[FileKind::dictionaries], *snapshot);
+  auto source =
+      std::make_unique<SlotFiles>(manifest, std::move(files), std::move(leaves_of_partition), *snapshot);
+  make_arena(manifest, PageSize::small, *snapshot);
+  source->attach(snapshot->tree());
+  snapshot->arena->set_source(std::move(source));
+  check_exact_sums(manifest, filled_stats(*snapshot), path);  // reads the root
+  return snapshot;
+}
+
+}  // namespace
+
+std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest,
+                                        Loading loading) {
+  const std::string path = directory.path_of(manifest_name(manifest.snapshot.number));
+  check_stats(manifest, path);
+  FrameFiles files(directory, manifest);
+  return loading == Loading::whole ? read_whole(manifest, path, files)
+                                   : read_on_touch(manifest, path, std::move(files));
 }
 
 }  // namespace culmen::storage

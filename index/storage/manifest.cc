@@ -154,7 +154,9 @@ void parse_stand_ins(const JsonMembers& all, Manifest& manifest) {
 
 // The offset of the first node above the levels that the manifest has.
 std::uint64_t offset_of_next_level(const Manifest& manifest) {
-  return fixed_extent(manifest.num_nodes(), node_bytes_of(manifest.layout), 0).offset;
+  return fixed_extent(manifest.num_nodes(),
+                      NodeSections(manifest.leaf_shape(), manifest.layout).payload_bytes(), 0)
+      .offset;
 }
 
 std::string levels_text(const Manifest& manifest) {

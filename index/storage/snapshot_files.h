@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "culmen/open.h"
 #include "index/snapshot.h"
 #include "index/storage/dictionary_file.h"
 #include "index/storage/frame_file.h"
@@ -40,20 +41,26 @@ ExtentOf frames_of_partitions(const Manifest& manifest);
 // Returns the number of leaves of each partition.
 std::vector<std::uint32_t> read_partitions(const Manifest& manifest, FrameFileReader& file,
                                            Snapshot& snapshot);
-// Creates the arena and fills the leaves.
-FramesOfLeaves read_leaves(const Manifest& manifest, std::span<const std::uint32_t> leaves_of_partition,
-                           FrameFileReader& file, Snapshot& snapshot);
+// Leaves and nodes: leaf_reader.h, node_reader.h.
+// A leaf's labels, from its frame.
+void take_labels(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
+                 const FrameFileReader& file, Snapshot& snapshot);
 void read_labels(const LeafFrames& frames, FrameFileReader& file, Snapshot& snapshot);
 void read_dictionaries(const Manifest& manifest, FrameFileReader& file, Snapshot& snapshot);
-void read_fields(const Manifest& manifest, const LeafFrames& frames, FrameFileReader& file,
+// A leaf's fields, from its frame. Needs the leaf and the dictionaries.
+void take_fields(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
+                 std::span<const std::uint32_t> dictionary_sizes, const FrameFileReader& file,
                  Snapshot& snapshot);
+void read_fields(const LeafFrames& frames, FrameFileReader& file, Snapshot& snapshot);
+// Reads nothing, but needs all fields.
+void check_has_gaps(const Manifest& manifest, const FrameFileReader& file, const Snapshot& snapshot);
 // Reads nothing, but needs leaves and fields: the ranges of the attributes must be exactly those of their values.
 void check_ranges(const Manifest& manifest, const FrameFileReader& leaves, const Snapshot& snapshot);
 // The same: rows must be on their partition's side of every late split.
 void check_late_splits(const Manifest& manifest, const FrameFileReader& leaves, const Snapshot& snapshot);
-void read_nodes(const Manifest& manifest, FrameFileReader& file, Snapshot& snapshot);
 
-// Reads all of them: the snapshot that the manifest describes.
-std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest);
+// The snapshot that the manifest describes, all of it in memory, or as little of it as opening needs (slot_files.h).
+std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest,
+                                        Loading loading = Loading::whole);
 
 }  // namespace culmen::storage

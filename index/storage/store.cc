@@ -11,15 +11,16 @@
 
 namespace culmen::storage {
 
-Store::Store(FileSystem& file_system, std::unique_ptr<Directory> directory, bool writable)
-    : file_system_(file_system), directory_(std::move(directory)), writable_(writable) {}
+Store::Store(FileSystem& file_system, std::unique_ptr<Directory> directory, bool writable, Loading loading)
+    : file_system_(file_system), directory_(std::move(directory)), writable_(writable), loading_(loading) {}
 
 Store::~Store() = default;
 
-std::unique_ptr<Store> Store::open(FileSystem& file_system, const std::string& path, bool writable) {
+std::unique_ptr<Store> Store::open(FileSystem& file_system, const std::string& path, bool writable,
+                                   Loading loading) {
   auto directory = file_system.open_directory(path);
   if (writable) read_current_text(*directory);  // throws before it makes a lock file where no index is
-  std::unique_ptr<Store> store(new Store(file_system, std::move(directory), writable));
+  std::unique_ptr<Store> store(new Store(file_system, std::move(directory), writable, loading));
   if (writable) store->lock_ = store->directory_->lock(kLockName);
   store->load_current();
   return store;
@@ -34,7 +35,7 @@ void Store::load_current() {
       const Manifest manifest = read_manifest(*directory_, current_);
       first_log_ = manifest.log;
       reader_ = std::make_unique<LogReader>(*directory_, manifest.log, manifest.version, current_.log);
-      snapshot_ = read_snapshot(*directory_, manifest);
+      snapshot_ = read_snapshot(*directory_, manifest, loading_);
       snapshot_bytes_ = manifest.file_bytes();
       return;
     } catch (const Error&) {
@@ -270,8 +271,8 @@ void Store::close() {
   lock_.reset();
 }
 
-std::shared_ptr<Snapshot> load(FileSystem& file_system, const std::string& directory) {
-  const auto store = Store::open(file_system, directory, false);
+std::shared_ptr<Snapshot> load(FileSystem& file_system, const std::string& directory, Loading loading) {
+  const auto store = Store::open(file_system, directory, false, loading);
   store->replay([&](std::uint64_t version, std::span<const std::byte>) {
     throw FormatError(directory + " holds changes after its snapshot: version " + std::to_string(version));
   });

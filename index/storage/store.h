@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 
+#include "culmen/open.h"
 #include "index/snapshot.h"
 #include "index/storage/file_system.h"
 #include "index/storage/log_reader.h"
@@ -31,7 +32,8 @@ namespace culmen::storage {
 void save(const Snapshot& snapshot, FileSystem& file_system, const std::string& directory, bool overwrite);
 
 // Loads an index whose logs hold no batch; throws FormatError if one does. As safe as Store.
-std::shared_ptr<Snapshot> load(FileSystem& file_system, const std::string& directory);
+std::shared_ptr<Snapshot> load(FileSystem& file_system, const std::string& directory,
+                               Loading loading = Loading::whole);
 
 struct RecoveryInfo {
   std::uint64_t num_batches = 0;
@@ -45,7 +47,7 @@ struct RecoveryInfo {
   bool moved = false;
 };
 
-// An open index directory. Checks every byte that it reads; what it returns is safe to use whoever wrote the files.
+// An open index directory. Checks every byte that it reads, when it reads it (Loading); what it returns is safe to use whoever wrote the files.
 // Errors are IoError, or FormatError naming the file and the byte.
 //
 // One thread at a time, except that finish_checkpoint may run concurrently with append, sync, last_version and the two
@@ -56,7 +58,8 @@ class Store {
 
   // Loads the newest snapshot. A writable store holds LOCK; throws IoError naming the process if another one does.
   // `file_system` must outlive the store.
-  static std::unique_ptr<Store> open(FileSystem& file_system, const std::string& directory, bool writable);
+  static std::unique_ptr<Store> open(FileSystem& file_system, const std::string& directory, bool writable,
+                                     Loading loading = Loading::whole);
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
   ~Store();
@@ -107,7 +110,7 @@ class Store {
     std::uint64_t older_log_bytes = 0;
   };
 
-  Store(FileSystem& file_system, std::unique_ptr<Directory> directory, bool writable);
+  Store(FileSystem& file_system, std::unique_ptr<Directory> directory, bool writable, Loading loading);
 
   void load_current();
   bool is_moved() const;
@@ -123,6 +126,7 @@ class Store {
   FileSystem& file_system_;
   const std::unique_ptr<Directory> directory_;
   const bool writable_;
+  const Loading loading_;
   std::unique_ptr<DirectoryLock> lock_;
 
   Current current_;

@@ -58,7 +58,7 @@ void LiveIndex::load() {
   do {
     tree_.reset();
     logged_.reset();
-    store_ = storage::Store::open(*file_system_, directory_, options_.writable);
+    store_ = storage::Store::open(*file_system_, directory_, options_.writable, options_.loading);
     newest_ = store_->take_snapshot();
     info = store_->replay(replayer());
   } while (info.superseded);
@@ -94,7 +94,10 @@ void LiveIndex::apply_logged() {
 }
 
 TreeWriter& LiveIndex::tree() {
-  if (tree_ == nullptr) tree_ = std::make_unique<TreeWriter>(newest_);
+  if (tree_ == nullptr) {
+    newest_->require_all();
+    tree_ = std::make_unique<TreeWriter>(newest_);
+  }
   return *tree_;
 }
 

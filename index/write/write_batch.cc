@@ -1,4 +1,4 @@
-// WriteBatch and Durability of the public API.
+// WriteBatch, Durability and Loading of the public API.
 #include "base/enum_names.h"
 #include "culmen/open.h"
 #include "culmen/write.h"
@@ -9,6 +9,9 @@ namespace {
 constexpr EnumNames<Durability, 3> kDurabilities = {
     "durability", {{{"sync", Durability::sync}, {"os", Durability::os}, {"batch", Durability::batch}}}};
 
+constexpr EnumNames<Loading, 2> kLoadings = {"loading",
+                                             {{{"whole", Loading::whole}, {"on_touch", Loading::on_touch}}}};
+
 }  // namespace
 
 Durability parse_durability(std::string_view name) {
@@ -17,6 +20,14 @@ Durability parse_durability(std::string_view name) {
 
 std::string_view durability_name(Durability durability) {
   return kDurabilities.name(durability);
+}
+
+Loading parse_loading(std::string_view name) {
+  return kLoadings.parse(name);
+}
+
+std::string_view loading_name(Loading loading) {
+  return kLoadings.name(loading);
 }
 
 WriteBatch& WriteBatch::insert(TableView rows) {

@@ -209,6 +209,7 @@ class Index(Searchable):
         writable: bool = False,
         durability: str = "sync",
         threads: int = ALL_CORES,
+        loading: str = "whole",
     ) -> Index:
         """Opens the index in a directory, with every acknowledged change. Reads and checks every byte.
 
@@ -216,6 +217,9 @@ class Index(Searchable):
             writable: locks the directory and allows changes; one process at a time can write.
             durability: when a change is durable: "sync", it survives a power failure when the call returns; "os", it
                 survives a crash of the process; "batch", after flush().
+            loading: "whole", or "on_touch": opening takes no time, and each part of the files is read and checked when
+                a call first needs it, which raises FormatError or IoError if it cannot be read. Changes, scans and
+                look-ups of ids read all that is left.
 
         Raises:
             NoIndex: if there is none. It is a FileNotFoundError.
@@ -223,7 +227,7 @@ class Index(Searchable):
             IoError: if a file cannot be read, or another process has the lock. It is an OSError.
         """
         threads = check_integer("threads", threads)
-        return cls._of(_core.open(_path(directory), writable, durability, threads))
+        return cls._of(_core.open(_path(directory), writable, durability, threads, loading))
 
     @staticmethod
     def repair(source: Path, target: Path) -> RepairReport:

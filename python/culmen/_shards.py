@@ -156,7 +156,7 @@ class Shard:
 
     def _writable(self) -> _core.Index:
         if self._newest is None or not self._is_writable:
-            self._adopt(_core.open(os.fsencode(self._directory), True, "sync", 0))
+            self._adopt(_core.open(os.fsencode(self._directory), True, "sync", 0, "whole"))
             self._is_writable = True
         assert self._newest is not None
         return self._newest
@@ -181,7 +181,7 @@ class Shard:
 
     def _refreshed(self) -> Version:
         if self._newest is None:
-            self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0))
+            self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0, "whole"))
         elif not self._is_writable:
             self._newest.refresh()
         assert self._newest is not None

@@ -286,6 +286,24 @@ def test_a_damaged_file_is_named(tmp_path):
     assert len(culmen.Index.open(tmp_path / "saved")) == report.rows_kept
 
 
+def test_reads_what_it_needs_when_it_is_touched(tmp_path):
+    directory = tmp_path / "index"
+    whole = culmen.Index.build(table(0, 20_000), ["a", "b"], id="id")
+    whole.save(directory)
+    index = culmen.Index.open(directory, loading="on_touch")
+    untouched = culmen.Index.open(directory, loading="on_touch")
+    weights = {"a": 1, "b": -2}
+    assert index.search(weights, 5).ids.tolist() == whole.search(weights, 5).ids.tolist()
+    leaves = next(directory.glob("SNAP-*-leaves"))
+    os.truncate(leaves, 200)
+    assert index.search(weights, 5).ids.tolist() == whole.search(weights, 5).ids.tolist()
+    for call in (lambda: index.search(weights, 5, engine="scan"), lambda: untouched.search(weights, 5)):
+        with pytest.raises(culmen.Error, match=leaves.name):
+            call()
+    with pytest.raises(culmen.InvalidArgument, match="on_touch"):
+        culmen.Index.open(directory, loading="lazily")
+
+
 def test_is_not_pickled_nor_made_by_hand():
     index = culmen.Index.build({"a": [1.0]})
     with pytest.raises(TypeError, match="save"):

@@ -127,7 +127,7 @@ class Liar {
   }
 
   std::uint64_t node_bytes() const {
-    return node_bytes_of(BoundLayout(static_cast<int>(manifest_.attributes.size())));
+    return storage::NodeSections(manifest_.leaf_shape(), manifest_.layout).payload_bytes();
   }
   NodeAccess<std::byte> node(std::uint64_t number) {
     return {nodes_.data() + storage::fixed_extent(number, node_bytes(), 0).offset +

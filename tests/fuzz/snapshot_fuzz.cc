@@ -295,11 +295,11 @@ class Changed {
   }
 
   // The frame files, without the manifest's text.
-  std::shared_ptr<Snapshot> read_frame_files() const {
+  std::shared_ptr<Snapshot> read_frame_files(Loading loading = Loading::whole) const {
     std::vector<BytesDirectory::Entry> entries;
     for (std::size_t f = 0; f < kNumFiles; ++f)
       if (base_.has(f)) entries.emplace_back(base_.names[f], file(f));
-    return storage::read_snapshot(BytesDirectory(std::move(entries)), manifest_);
+    return storage::read_snapshot(BytesDirectory(std::move(entries)), manifest_, loading);
   }
 
   // All of it, in a directory called "index".
@@ -481,10 +481,33 @@ void search_with_filter(const Snapshot& s, std::vector<double> weights, std::uin
   }
 }
 
-void search(const std::shared_ptr<const Snapshot>& s, std::uint64_t random) {
+std::vector<double> some_weights(const Snapshot& s, std::uint64_t& random) {
   std::vector<double> weights;
-  for (int i = 0; i < s->num_attributes(); ++i)
+  for (int i = 0; i < s.num_attributes(); ++i)
     weights.push_back(static_cast<double>(next_random(random) % 7) - 2);
+  return weights;
+}
+
+// Before the checks between frames were made, a search ends with some rows or with an error.
+void search_on_touch(const Snapshot& s, std::uint64_t random) {
+  if (s.num_rows == 0) return;
+  try {
+    const std::vector<double> weights = some_weights(s, random);
+    const auto [filter, passes] = some_filter(s, next_random(random));
+    SearchStats stats;
+    for (const Filter& where : {Filter(), filter}) {
+      const ResolvedQuery query = resolve({.weights = weights, .k = 1 + random % 20, .where = where}, s);
+      const std::vector<Hit> hits = cpu::search_bounded(s, query, stats);
+      require(hits.size() <= query.k, "k rows at most");
+      for (const Hit& hit : hits)
+        require(s.id(hit.row) == hit.id && s.label(hit.row).size() < 1 << 20, "row");
+    }
+  } catch (const Error&) {
+  }
+}
+
+void search(const std::shared_ptr<const Snapshot>& s, std::uint64_t random) {
+  const std::vector<double> weights = some_weights(*s, random);
   if (s->num_rows == 0) return;
   const ResolvedQuery query = resolve({.weights = weights, .k = 1 + random % 20}, *s);
   SearchStats stats;
@@ -606,7 +629,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       storage::MemoryFileSystem system = changed.system(changes);
       snapshot = storage::load(system, "index");
     } else {
-      snapshot = changed.read_frame_files();
+      const bool on_touch = next_random(random) % 2 == 0;
+      snapshot = changed.read_frame_files(on_touch ? Loading::on_touch : Loading::whole);
+      if (on_touch) search_on_touch(*snapshot, random);
+      snapshot->require_all();
     }
     check_snapshot(snapshot, random);
     if (next_random(random) % 2 == 0) check_writes(snapshot, random);

@@ -36,15 +36,8 @@ bool names_a_file(const std::string& complaint) {
   return complaint.find("index/") != std::string::npos;
 }
 
-// Two levels of nodes, every kind of file.
-const Snapshot& sample() {
-  static const auto snapshot = make_snapshot(
-      {.rows = num_kib(30) * 53 / 3, .attributes = 2, .partitions = 1, .fields = 3, .gaps = true});
-  return *snapshot;
-}
-
 TEST(Corruption, IsSeenForEveryFlippedBitOfEveryFile) {
-  const Files files = published(sample());
+  const Files files = published(index_to_damage());
   ASSERT_EQ(files.size(), 9u);
   ASSERT_EQ(complaint(files), "");
   for (const auto& entry : files) {
@@ -70,7 +63,7 @@ TEST(Corruption, IsSeenForEveryFlippedBitOfEveryFile) {
 }
 
 TEST(Corruption, IsSeenForEveryLengthOfEveryFile) {
-  const Files files = published(sample());
+  const Files files = published(index_to_damage());
   for (const auto& entry : files) {
     const std::string& name = entry.first;
     const std::size_t whole = entry.second.size();
@@ -86,7 +79,7 @@ TEST(Corruption, IsSeenForEveryLengthOfEveryFile) {
 }
 
 TEST(Corruption, IsSeenForEveryMissingFile) {
-  const Files files = published(sample());
+  const Files files = published(index_to_damage());
   for (const auto& [name, bytes] : files) {
     Files rest = files;
     rest.erase(name);
@@ -95,11 +88,11 @@ TEST(Corruption, IsSeenForEveryMissingFile) {
 }
 
 TEST(Corruption, IsSeenForFilesOfAnotherIndexOfTheSameShape) {
-  const Files ours = published(sample(), 1);
+  const Files ours = published(index_to_damage(), 1);
   const Files theirs = published(
       *make_snapshot({.rows = 530, .attributes = 2, .partitions = 1, .seed = 2, .fields = 3, .gaps = true}),
       2);
-  const Files twin = published(sample(), 3);  // the same table, saved again
+  const Files twin = published(index_to_damage(), 3);  // the same table, saved again
   for (const auto& [name, bytes] : ours) {
     for (const Files* other : {&theirs, &twin}) {
       Files mixed = ours;
@@ -110,7 +103,7 @@ TEST(Corruption, IsSeenForFilesOfAnotherIndexOfTheSameShape) {
 }
 
 TEST(Corruption, IsSeenForFilesThatWereSwapped) {
-  const Files files = published(sample());
+  const Files files = published(index_to_damage());
   for (const auto& [one, first] : files) {
     for (const auto& [two, second] : files) {
       if (one >= two) continue;
@@ -122,14 +115,14 @@ TEST(Corruption, IsSeenForFilesThatWereSwapped) {
 }
 
 TEST(Corruption, IsSeenForFramesThatWereMoved) {
-  const Files ours = published(sample(), 1);
-  const Files twin = published(sample(), 2);
+  const Files ours = published(index_to_damage(), 1);
+  const Files twin = published(index_to_damage(), 2);
   const Bytes& leaves = ours.at("SNAP-1-leaves");
-  const std::size_t stride = (leaves.size() - 128) / sample().num_leaves;
+  const std::size_t stride = (leaves.size() - 128) / index_to_damage().num_leaves;
   std::mt19937 random(1);
   for (int round = 0; round < 1000; ++round) {
-    const auto target = static_cast<std::ptrdiff_t>(128 + random() % sample().num_leaves * stride);
-    const auto source = static_cast<std::ptrdiff_t>(128 + random() % sample().num_leaves * stride);
+    const auto target = static_cast<std::ptrdiff_t>(128 + random() % index_to_damage().num_leaves * stride);
+    const auto source = static_cast<std::ptrdiff_t>(128 + random() % index_to_damage().num_leaves * stride);
     const bool from_twin = source == target || random() % 2 == 0;
     Files moved = ours;
     const Bytes& from = (from_twin ? twin : ours).at("SNAP-1-leaves");
@@ -146,7 +139,7 @@ TEST(Corruption, IsSeenForAFrameOfAnotherTableUnderTheSameUuid) {
       make_snapshot({.rows = 530, .attributes = 2, .partitions = 1, .fields = 3, .gaps = true});
   std::int64_t* const ids = other->arena->ids(0);
   ids[ids[0] == other->leaf(0).min_id ? 1 : 0] += 1;  // they are seven apart
-  Files mixed = published(sample());
+  Files mixed = published(index_to_damage());
   mixed["SNAP-1-leaves"] = published(*other).at("SNAP-1-leaves");
   const std::string text = complaint(mixed);
   EXPECT_NE(text.find("index/SNAP-1-leaves"), std::string::npos) << text;
@@ -155,9 +148,9 @@ TEST(Corruption, IsSeenForAFrameOfAnotherTableUnderTheSameUuid) {
 
 TEST(Corruption, IsSeenForAnOlderStateOfTheSameFile) {
   MemoryFileSystem system;
-  save(sample(), system, "index", false);
+  save(index_to_damage(), system, "index", false);
   const Files before = system.files("index");
-  save(sample(), system, "index", true);
+  save(index_to_damage(), system, "index", true);
   Files mixed = system.files("index");
   for (const char* kind : {"leaves", "nodes", "labels", "partitions", "fields", "dictionaries"}) {
     Files stale = mixed;

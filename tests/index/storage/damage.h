@@ -1,10 +1,11 @@
-// How many bits of an index or a log are flipped.
+// The index that is damaged, and how many bits of it or of a log are flipped.
 #pragma once
 
 #include <cstddef>
 #include <cstdlib>
 
 #include "tests/cases.h"
+#include "tests/index/storage/snapshots.h"
 
 namespace culmen::storage {
 
@@ -12,6 +13,13 @@ namespace culmen::storage {
 inline std::size_t num_kib(std::size_t by_default) {
   const char* wanted = std::getenv("CULMEN_TEST_KIB");
   return wanted == nullptr ? by_default : std::strtoull(wanted, nullptr, 10);
+}
+
+// Two levels of nodes, every kind of file.
+inline const Snapshot& index_to_damage() {
+  static const auto snapshot = make_snapshot(
+      {.rows = num_kib(30) * 53 / 3, .attributes = 2, .partitions = 1, .fields = 3, .gaps = true});
+  return *snapshot;
 }
 
 // The header and the first frames of each file are in this part.

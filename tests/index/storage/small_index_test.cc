@@ -240,6 +240,7 @@ TEST_F(SmallIndex, IsOpenedVerifiedAndSearched) {
   EXPECT_EQ(index.search({.weights = {-1, 3}, .k = 1}).label(0), "the best");
   EXPECT_EQ(index.schema().fields, kFields);
   EXPECT_EQ(index.schema().id_name, "nr");
+  expect_rows(Index::open(kSmallIndex, {.loading = Loading::on_touch}), present_rows());
 }
 
 TEST_F(SmallIndex, IsWrittenAndOpenedAgain) {
@@ -256,6 +257,18 @@ TEST_F(SmallIndex, IsWrittenAndOpenedAgain) {
   expect_rows(Index::open(copy), rows);
   Index::open(copy, {.writable = true}).checkpoint();
   expect_rows(Index::open(copy), rows);
+  // Each part of it on an index of which nothing is in memory.
+  const Index index = Index::open(copy, {.loading = Loading::on_touch});
+  EXPECT_EQ(index.search({.weights = {-1, 3}, .k = 1}).label(0), "the best");
+  expect_row(index.get(9000), rows.at(9000));
+  expect_rows(index, rows);
+  Index writer = Index::open(copy, {.writable = true, .loading = Loading::on_touch});
+  EXPECT_EQ(writer.erase(std::vector<std::int64_t>{9000, 9001}), 1u);
+  rows.erase(9000);
+  expect_rows(writer, rows);
+  writer.checkpoint();
+  writer.close();
+  expect_rows(Index::open(copy, {.loading = Loading::on_touch}), rows);
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+// LeafReader: reads leaf frames into a snapshot, and checks them: each by itself, then all together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/pages.h"
+#include "index/order_key.h"
+#include "index/snapshot.h"
+#include "index/storage/frame_file.h"
+#include "index/storage/manifest.h"
+#include "index/storage/snapshot_files.h"
+
+namespace culmen::storage {
+
+class LeafReader {
+ public:
+  // The arguments outlive the reader. The snapshot has its partitioner.
+  LeafReader(const Manifest& manifest, std::vector<std::uint32_t> leaves_of_partition, FrameFileReader& file,
+             Snapshot& snapshot);
+
+  // Call first: checks the length and the header of the file.
+  void start();
+
+  // The two ways to read them, into the snapshot's arena: all at once, or one by one and then the checks of all. Calls
+  // of read_one for different leaves may be concurrent.
+  FramesOfLeaves read_all();
+  void read_one(std::uint64_t leaf);
+  FramesOfLeaves check_all() const;
+
+  // The frame of a leaf that was read, in another file.
+  LeafFrame frame_in(FileKind kind, std::uint64_t leaf) const;
+
+  // Throws FormatError about a byte of a leaf's payload.
+  [[noreturn]] void fail(std::uint64_t leaf, std::uint64_t section, const std::string& what) const;
+
+ private:
+  // The sort key of a row within its partition.
+  struct RowKey {
+    OrderKey order;
+    std::int64_t id;
+
+    friend bool operator<(const RowKey& a, const RowKey& b) {
+      return a.order != b.order ? a.order < b.order : a.id < b.id;
+    }
+  };
+
+  std::size_t leaf_rows() const { return shape_.leaf_rows; }
+  std::uint32_t partition_of(std::uint64_t leaf) const;
+  void take(std::uint64_t leaf, const std::byte* payload);
+  template <typename T>
+  void take_as(std::uint64_t leaf, const std::byte* payload);
+  template <typename T>
+  void check_values(std::uint64_t leaf, const std::byte* payload) const;
+  void check_ids(std::uint64_t leaf, const std::byte* payload) const;
+  template <typename T>
+  void check_order(std::uint64_t leaf, const std::byte* payload);
+  template <typename T>
+  void check_zone_map(std::uint64_t leaf, const std::byte* payload) const;
+  void check_num_rows() const;
+  void check_partitions() const;
+  void check_leaves(std::uint64_t first, std::uint64_t end) const;
+  LeafFrames frames_in(FileKind kind) const;
+
+  const Manifest& manifest_;
+  const std::vector<std::uint32_t> partitions_;  // in the tree's order
+  std::vector<std::uint64_t> ends_;              // of each of them: the number of leaves up to there
+  const LeafShape shape_;
+  const LeafLayout layout_;
+  const ExtentOf extents_;
+  FrameFileReader& file_;
+  Snapshot& snapshot_;
+  PageBuffer<LeafRecord> records_;
+  PageBuffer<RowKey> first_rows_, last_rows_;  // of each leaf
+};
+
+// The frames of all leaves in the leaves file.
+ExtentOf leaf_extents(const LeafLayout& layout);
+
+}  // namespace culmen::storage

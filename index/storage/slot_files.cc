@@ -1,0 +1,96 @@
+#include "index/storage/slot_files.h"
+
+#include <tbb/parallel_for.h>
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "index/snapshot_fields.h"
+#include "index/storage/snapshot_files.h"
+
+namespace culmen::storage {
+namespace {
+
+constexpr std::array kFilesByLeaf = {FileKind::labels, FileKind::fields};
+
+FrameExtent extent_of(const LeafFrame& frame) {
+  return {frame.offset, frame.bytes, 0};
+}
+
+}  // namespace
+
+SlotFiles::SlotFiles(const Manifest& manifest, FrameFiles files,
+                     std::vector<std::uint32_t> leaves_of_partition, const IndexMetadata& metadata)
+    : SlotSource(manifest.num_leaves, manifest.num_nodes()),
+      manifest_(manifest),
+      dictionary_sizes_(culmen::dictionary_sizes(metadata)),
+      files_(std::move(files)),
+      snapshot_(metadata),
+      leaves_(manifest_, std::move(leaves_of_partition), files_[FileKind::leaves], snapshot_),
+      nodes_(manifest_, files_[FileKind::nodes], snapshot_) {
+  leaves_.start();
+  nodes_.start();
+  for (const FileKind kind : kFilesByLeaf)
+    if (files_.has(kind)) files_[kind].read_file_header(manifest_.num_leaves);
+}
+
+void SlotFiles::attach(const TreeRoot& tree) {
+  static_cast<TreeRoot&>(snapshot_) = tree;
+  snapshot_.arena = std::shared_ptr<SlotArena>(std::shared_ptr<void>(), tree.arena.get());
+}
+
+// The frame of a leaf in another file, which has it.
+LeafFrame SlotFiles::checked_frame(FileKind kind, std::uint64_t leaf) {
+  const LeafFrame frame = leaves_.frame_in(kind, leaf);
+  const std::uint64_t bytes = files_[kind].bytes();
+  // Larger numbers could overflow.
+  const bool fits = frame.offset <= bytes && frame.bytes <= bytes && extent_of(frame).end() <= bytes;
+  if (!fits)
+    leaves_.fail(leaf, 0,
+                 "the leaf's " + std::string(kFileKindNames.name(kind)) + " are at the wrong offset");
+  return frame;
+}
+
+void SlotFiles::read_labels(std::size_t leaf) {
+  FrameFileReader& file = files_[FileKind::labels];
+  const LeafFrame frame = checked_frame(FileKind::labels, leaf);
+  file.read_one(leaf, extent_of(frame),
+                [&](const std::byte* payload) { take_labels(frame, leaf, payload, file, snapshot_); });
+}
+
+void SlotFiles::read_fields(std::size_t leaf) {
+  if (!files_.has(FileKind::fields)) return;
+  FrameFileReader& file = files_[FileKind::fields];
+  const LeafFrame frame = checked_frame(FileKind::fields, leaf);
+  file.read_one(leaf, extent_of(frame), [&](const std::byte* payload) {
+    take_fields(frame, leaf, payload, dictionary_sizes_, file, snapshot_);
+  });
+}
+
+void SlotFiles::read_every_slot() {
+  const SlotArena& arena = *snapshot_.arena;
+  tbb::parallel_for(std::uint64_t{0}, manifest_.num_leaves, [&](std::uint64_t leaf) {
+    static_cast<void>(arena.labels(leaf));
+    static_cast<void>(arena.fields(leaf));
+  });
+  tbb::parallel_for(std::uint64_t{0}, manifest_.num_nodes(),
+                    [&](std::uint64_t node) { static_cast<void>(arena.node(node)); });
+}
+
+void SlotFiles::read_rest() {
+  snapshot_.arena->use_huge_pages();
+  read_every_slot();
+  const FramesOfLeaves frames = leaves_.check_all();
+  for (const FileKind kind : kFilesByLeaf) {
+    if (!files_.has(kind)) continue;
+    files_[kind].require_end((kind == FileKind::labels ? frames.labels : frames.fields).end());
+    files_[kind].check_digest();
+  }
+  if (files_.has(FileKind::fields)) check_has_gaps(manifest_, files_[FileKind::fields], snapshot_);
+  check_ranges(manifest_, files_[FileKind::leaves], snapshot_);
+  check_late_splits(manifest_, files_[FileKind::leaves], snapshot_);
+  nodes_.check_all();
+}
+
+}  // namespace culmen::storage

@@ -1,0 +1,215 @@
+// Loading::on_touch: what is read is the same as of an index that is read as a whole; a damaged place is an error of
+// every call that needs it, and of no other; what was read once is never read again.
+#include <gtest/gtest.h>
+#include <tbb/parallel_for.h>
+
+#include <atomic>
+#include <optional>
+
+#include "cpu/bounded.h"
+#include "cpu/scan.h"
+#include "index/storage/store.h"
+#include "query/resolve.h"
+#include "tests/index/storage/damage.h"
+#include "tests/index/storage/memory_file_system.h"
+#include "tests/index/storage/snapshots.h"
+
+namespace culmen::storage {
+namespace {
+
+void put_index(const Snapshot& snapshot, MemoryFileSystem& system) {
+  save(snapshot, system, "index", false);
+  system.directories["index"]->names.erase("LOCK");
+}
+
+std::shared_ptr<Snapshot> open_on_touch(MemoryFileSystem& system) {
+  return load(system, "index", Loading::on_touch);
+}
+
+std::vector<Query> some_queries() {
+  std::vector<Query> all;
+  for (const std::vector<double>& weights :
+       {std::vector<double>{1, 2}, std::vector<double>{-1, 0.3}, std::vector<double>{0, -1}})
+    for (const Missing missing : {Missing::skip, Missing::fill})
+      all.push_back({.weights = weights, .k = 3, .missing = missing});
+  all.push_back({.weights = {1, 1}, .k = 2, .where = col("stock1") >= 500});
+  all.push_back({.weights = {-1, -1}, .k = 2, .where = col("brand0") == "text 7"});
+  return all;
+}
+
+struct LabelledHits {
+  std::vector<Hit> hits;
+  std::vector<std::string> labels;
+
+  friend bool operator==(const LabelledHits& a, const LabelledHits& b) {
+    const auto same = [](const Hit& x, const Hit& y) { return x.id == y.id && x.score == y.score; };
+    return a.labels == b.labels && std::ranges::equal(a.hits, b.hits, same);
+  }
+};
+
+LabelledHits ask(const Snapshot& s, const Query& query) {
+  SearchStats stats;
+  LabelledHits answer = {cpu::search_bounded(s, resolve(query, s), stats), {}};
+  for (const Hit& hit : answer.hits) answer.labels.emplace_back(s.label(hit.row));
+  return answer;
+}
+
+std::vector<LabelledHits> expected_answers() {
+  std::vector<LabelledHits> answers;
+  for (const Query& query : some_queries()) answers.push_back(ask(index_to_damage(), query));
+  return answers;
+}
+
+// What is wrong with a call; empty if it throws nothing.
+template <typename Call>
+std::string error_of(const Call& call) {
+  try {
+    call();
+    return "";
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+}
+
+TEST(OnTouch, IsTheSameIndexOnceAllIsRead) {
+  for (const Shape& shape : {Shape{.rows = 700}, Shape{.rows = 700, .float64 = true, .labels = false},
+                             Shape{.rows = 0}, Shape{.rows = 700, .fields = 8, .gaps = true},
+                             Shape{.rows = 700,
+                             .labels = false,
+                             .partitioning = Partitioning::kd,
+                             .partitions = 4,
+                             .late_splits = 3,
+                             .fields = 3,
+                             .cluster = "stock1"}}) {
+    const auto snapshot = make_snapshot(shape);
+    MemoryFileSystem system;
+    put_index(*snapshot, system);
+    const auto read = open_on_touch(system);
+    read->require_all();
+    EXPECT_EQ(difference(*read, *load(system, "index")), "");
+  }
+}
+
+TEST(OnTouch, ReadsOnlyWhatASearchNeeds) {
+  MemoryFileSystem system;
+  put_index(index_to_damage(), system);
+  const auto s = open_on_touch(system);
+  EXPECT_FALSE(s->arena->has_leaf(0) || s->arena->has_leaf(s->num_leaves / 2));
+  const std::uint64_t before = system.num_calls;
+  const Query query = {.weights = {1, 2}, .k = 1, .missing = Missing::fill};
+  EXPECT_EQ(ask(*s, query), ask(index_to_damage(), query));
+  EXPECT_LT(system.num_calls - before, s->num_leaves / 2);
+  const std::uint64_t after = system.num_calls;
+  EXPECT_EQ(ask(*s, query), ask(index_to_damage(), query));
+  EXPECT_EQ(system.num_calls, after) << "nothing is read twice";
+}
+
+TEST(OnTouch, FindsEveryFlippedBitThatACallTouches) {
+  MemoryFileSystem whole;
+  put_index(index_to_damage(), whole);
+  const Files files = whole.files("index");
+  const std::vector<LabelledHits> expected = expected_answers();
+  std::atomic<int> num_refused = 0, num_right = 0;
+  for (const auto& entry : files) {
+    const std::string& name = entry.first;
+    const auto is_named = [&](const std::string& error) {
+      return error.find("index/" + name) != std::string::npos;
+    };
+    tbb::parallel_for(std::size_t{0}, entry.second.size(), [&](std::size_t at) {
+      if (!is_ours(at)) return;
+      MemoryFileSystem system;
+      system.put("index", files);
+      Bytes& bytes = system.directories["index"]->names[name]->bytes;
+      for (std::size_t bit = 0; bit < 8; ++bit) {
+        if (!is_flipped(at, bit)) continue;
+        bytes[at] ^= static_cast<std::byte>(1 << bit);
+        std::shared_ptr<Snapshot> s;
+        const std::string of_open = error_of([&] { s = open_on_touch(system); });
+        EXPECT_TRUE(of_open.empty() || is_named(of_open)) << of_open;
+        for (std::size_t q = 0; s != nullptr && q < expected.size(); ++q) {
+          const std::string error =
+              error_of([&] { EXPECT_EQ(ask(*s, some_queries()[q]), expected[q]) << name << " byte " << at; });
+          EXPECT_TRUE(error.empty() || is_named(error)) << error;
+          ++(error.empty() ? num_right : num_refused);
+        }
+        if (s != nullptr) {
+          EXPECT_TRUE(is_named(error_of([&] { s->require_all(); })))
+              << name << " byte " << at << " bit " << bit;
+          bytes[at] ^= static_cast<std::byte>(1 << bit);
+          EXPECT_EQ(error_of([&] { s->require_all(); }), "") << "what could not be read is read again";
+          bytes[at] ^= static_cast<std::byte>(1 << bit);
+        }
+        bytes[at] ^= static_cast<std::byte>(1 << bit);
+      }
+    });
+  }
+  EXPECT_GT(num_refused, 0);
+  EXPECT_GT(num_right, 0);
+}
+
+TEST(OnTouch, FindsFilesThatAreCutUnderIt) {
+  MemoryFileSystem whole;
+  put_index(index_to_damage(), whole);
+  const Files files = whole.files("index");
+  const std::vector<LabelledHits> expected = expected_answers();
+  for (const char* kind : {"leaves", "nodes", "labels", "fields"}) {
+    const std::string name = std::string("SNAP-1-") + kind;
+    const std::size_t size = files.at(name).size();
+    bool is_seen = false;
+    for (std::size_t cut = 0; cut < size; cut += 1 + size / 100) {
+      MemoryFileSystem system;
+      system.put("index", files);
+      const auto s = open_on_touch(system);
+      system.directories["index"]->names[name]->bytes.resize(cut);
+      for (std::size_t q = 0; q < expected.size(); ++q) {
+        const std::string error = error_of([&] { EXPECT_EQ(ask(*s, some_queries()[q]), expected[q]); });
+        EXPECT_TRUE(error.empty() || error.find("index/" + name) != std::string::npos) << error;
+      }
+      const std::string of_all = error_of([&] { s->require_all(); });
+      EXPECT_TRUE(of_all.empty() || of_all.find("index/" + name) != std::string::npos) << of_all;
+      is_seen |= !of_all.empty();
+    }
+    EXPECT_TRUE(is_seen) << name << ": searches have not read all of it";
+  }
+}
+
+TEST(OnTouch, NeverReadsAgainWhatItHasRead) {
+  MemoryFileSystem system;
+  put_index(index_to_damage(), system);
+  const auto s = open_on_touch(system);
+  for (const Query& query : some_queries()) ask(*s, query);
+  for (auto& [name, file] : system.directories["index"]->names) file->bytes.clear();
+  const std::vector<LabelledHits> expected = expected_answers();
+  for (std::size_t q = 0; q < expected.size(); ++q) EXPECT_EQ(ask(*s, some_queries()[q]), expected[q]);
+  EXPECT_NE(error_of([&] { s->require_all(); }), "");
+}
+
+TEST(OnTouch, IsReadByManyThreadsAtOnce) {
+  MemoryFileSystem system;
+  put_index(index_to_damage(), system);
+  const std::vector<LabelledHits> expected = expected_answers();
+  for (int round = 0; round < 20; ++round) {
+    const auto s = open_on_touch(system);
+    tbb::parallel_for(std::size_t{0}, std::size_t{64}, [&](std::size_t i) {
+      const std::size_t q = i % expected.size();
+      if (i % 16 == 15) s->require_all();
+      EXPECT_EQ(ask(*s, some_queries()[q]), expected[q]);
+    });
+  }
+}
+
+TEST(OnTouch, IsScannedAndSavedWhole) {
+  MemoryFileSystem system;
+  put_index(index_to_damage(), system);
+  const Query query = {.weights = {1, 2}, .k = 5};
+  SearchStats stats;
+  const auto scanned = open_on_touch(system);
+  EXPECT_EQ((LabelledHits{cpu::search_scan(*scanned, resolve(query, *scanned), stats),
+                          ask(index_to_damage(), query).labels}),
+            ask(index_to_damage(), query));
+  save(*open_on_touch(system), system, "copy", false);
+  EXPECT_EQ(difference(*load(system, "copy"), *load(system, "index")), "");
+}
+
+}  // namespace
+}  // namespace culmen::storage
