@@ -1,8 +1,12 @@
 """A shard where it is served: in this process, on a Dask worker, in a Ray actor. The messages are the same for all.
 
 A shard is opened by the first message that needs it, so whoever serves it may die and start again at any time. Every
-question names the version that it is about. Who cannot serve it says so, and the whole question is asked again: parts
-of two versions never meet in one answer.
+question names the version that it is about, and every answer the version that it is of. Who cannot serve a version says
+so, and the whole question is asked again: parts of two versions never meet in one answer.
+
+Versions are kept for questions that began before a change, and only the driver that asks knows whether it means such a
+version. One that it has read in the manifest, because the shard did not answer when it looked, may be long past: it is
+served only if the directory still holds it.
 """
 
 from __future__ import annotations
@@ -11,13 +15,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _core
-from ._errors import Error, FormatError
+from ._errors import Error, FormatError, IoError, NoIndex
 from ._schema import Schema
 from ._sharded_steps import Step, steps_of
 
@@ -29,11 +33,17 @@ class Stale(Error):
     """The shard is at another version than the question. The answer is not wrong: there is none."""
 
 
-class Version(NamedTuple):
+class ShardMissing(IoError):
+    """There is no index where the manifest lists a shard. A NoIndex would invite callers to build one in its place."""
+
+
+@dataclass(frozen=True)
+class Version:
     """A version of an index; numbers of different indexes mean nothing to each other."""
 
     uuid: str
     number: int
+    is_listed: bool = field(default=False, compare=False)  # by the manifest: the shard has not said that it is there
 
 
 class State(NamedTuple):
@@ -49,6 +59,7 @@ class State(NamedTuple):
 class Part:
     """What one shard answers: the hits of all queries one after the other, each query's best first."""
 
+    version: Version
     counts: np.ndarray  # [queries]
     ids: np.ndarray
     scores: np.ndarray
@@ -62,6 +73,23 @@ class Failure:
     """An error of culmen as a value: engines repeat calls that raise, and this one would only raise again."""
 
     error: Exception
+
+
+def _version_of(index: _core.Index) -> Version:
+    info = index.info()
+    return Version(info["uuid"], info["version"])
+
+
+def part_of(answer: Any, asked: Version) -> Part:
+    """What a search in a shard has answered. Raises if that is an error, or of another version than was asked."""
+    if isinstance(answer, Failure):
+        answer = answer.error
+    if isinstance(answer, Exception):
+        raise answer
+    assert isinstance(answer, Part)
+    if answer.version != asked:
+        raise Stale(f"an answer is of version {answer.version.number}, not {asked.number}")
+    return answer
 
 
 class Shard:
@@ -83,14 +111,18 @@ class Shard:
     def state(self, listed: Version) -> State:
         """Opens the shard, or loads what was published since. `listed`: what the manifest says of it."""
         with self._lock:
-            version = self._refreshed()
-            if version.uuid != listed.uuid:
-                raise FormatError(f"{self._directory} holds another index than the manifest lists")
-            if version.number < listed.number:
-                raise FormatError(
-                    f"{self._directory} is at version {version.number}; the manifest has seen {listed.number}"
-                )
-            return self._state(version)
+            return self._state(self._looked(listed))
+
+    def _looked(self, listed: Version) -> Version:
+        """The version in the directory."""
+        version = self._refreshed()
+        if version.uuid != listed.uuid:
+            raise FormatError(f"{self._directory} holds another index than the manifest lists")
+        if version.number < listed.number:
+            raise FormatError(
+                f"{self._directory} is at version {version.number}; the manifest has seen {listed.number}"
+            )
+        return version
 
     def _state(self, version: Version) -> State:
         index = self._kept[version]
@@ -104,7 +136,7 @@ class Shard:
         index = self.at(version)
         answer = _core.answer_queries(index, self._copy, queries, statistics, engine, threads, field_kinds)
         counts, ids, scores, rows, stats = answer
-        return Part(counts, ids, scores, rows, stats, time.perf_counter() - start)
+        return Part(_version_of(index), counts, ids, scores, rows, stats, time.perf_counter() - start)
 
     def get(self, version: Version, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
         """The rows with these ids, of those that are here."""
@@ -174,8 +206,11 @@ class Shard:
 
     def at(self, version: Version) -> _core.Index:
         with self._lock:
-            newest = version if version in self._kept else self._refreshed()
-            if version not in self._kept:
+            if version.is_listed:
+                newest = self._looked(version)
+            else:
+                newest = version if version in self._kept else self._refreshed()
+            if newest != version:
                 raise Stale(f"{self._directory} is at version {newest.number}, not {version.number}")
             return self._kept[version]
 
@@ -186,7 +221,7 @@ class Shard:
             self._newest.refresh()
         assert self._newest is not None
         newest = self._newest.snapshot()
-        version = Version(newest.info()["uuid"], newest.version())
+        version = _version_of(newest)
         self._kept.setdefault(version, newest)
         while len(self._kept) > _KEPT_VERSIONS:
             del self._kept[next(iter(self._kept))]
@@ -213,6 +248,9 @@ class Shards:
         """Returns culmen's own errors, as Failure."""
         try:
             return getattr(self._shard(directory), method)(*arguments)
+        except NoIndex as error:
+            advice = "restore its directory from a copy, or build the sharded index again"
+            return Failure(ShardMissing(f"a shard is missing: {error}; {advice}"))
         except Error as error:
             return Failure(error)
 
