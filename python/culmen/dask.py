@@ -200,8 +200,8 @@ class DaskEngine(Engine):
             call.cancel()
             return TimeoutError()
         error = call.exception() if call.status == "error" else None
-        if isinstance(error, distributed.scheduler.NoValidWorkerError):
-            return TimeoutError("the cluster had no worker for it")  # that of Dask's own settings
+        if type(error).__name__ in ("NoWorkerError", "NoValidWorkerError"):  # which not all releases have
+            return TimeoutError(str(error))
         lost = (distributed.KilledWorker, distributed.CancelledError, distributed.comm.CommClosedError)
         return WorkerLost(str(error or "its answer was lost")) if error is None or isinstance(error, lost) else error
 

@@ -513,6 +513,27 @@ def test_a_question_waits_while_there_is_no_worker(cluster, tmp_path):
     cluster.wait()
 
 
+def test_dask_may_limit_the_wait_for_a_worker(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="pip install 'culmen[dask]'")
+    import dask
+
+    from culmen.dask import ShardedIndex
+
+    with (
+        dask.config.set({"distributed.scheduler.no-workers-timeout": "1s"}),
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        index = ShardedIndex.build({"id": [1, 2], "p": [1.0, 2.0]}, tmp_path / "s", ["p"], shards=2, id="id")
+        cluster.scale(0)
+        while client.scheduler_info(n_workers=-1)["workers"]:
+            time.sleep(0.05)
+        time.sleep(1.1)  # longer than the engine trusts what it knows of its workers
+        for ask in (lambda: index.get(1), lambda: ShardedIndex.open(tmp_path / "s"), lambda: index.search([1], 1)):
+            with pytest.raises(culmen.ShardUnavailable, match="the cluster has no worker"):
+                ask()
+
+
 def test_a_shard_that_changes_is_asked_again(cluster, tmp_path):
     """A question names versions. Shards that have moved on make the driver look, and ask about the new ones."""
     table = table_of(300, seed=12)
