@@ -206,7 +206,9 @@ class ShardedIndex:
             self._serve(listed)  # built again; questions that have begun keep the shards that they know
         states, faults = [], {}
         known = [Version(shard["uuid"], shard["version"], is_listed=True) for shard in listed]
-        answers = self._engine.ask({s: ("state", version) for s, version in enumerate(known)})
+        seen: View | None = getattr(self, "_view", None)
+        histories = {version.uuid: version.history for version in seen.versions} if seen else {}
+        answers = self._engine.ask({s: ("state", v, histories.get(v.uuid, "")) for s, v in enumerate(known)})
         for number, answer in sorted(answers.items()):
             if isinstance(answer, Exception):
                 faults[number] = answer
@@ -429,10 +431,10 @@ class ShardedIndex:
 
     def refresh(self) -> str:
         """Loads what the writers of the shards have published since. Returns "unchanged", "advanced", or "replaced" if
-        the directory now holds other shards."""
+        the directory now holds other shards, or older files of a shard."""
         old = self._view.versions
         self._view = self._looked()
-        if [version.uuid for version in old] != [version.uuid for version in self._view.versions]:
+        if len(old) != len(self._view.versions) or any(map(Version.is_other_index, old, self._view.versions)):
             return "replaced"
         return "unchanged" if old == self._view.versions else "advanced"
 

@@ -7,15 +7,20 @@ so, and the whole question is asked again: parts of two versions never meet in o
 Versions are kept for questions that began before a change, and only the driver that asks knows whether it means such a
 version. One that it has read in the manifest, because the shard did not answer when it looked, may be long past: it is
 served only if the directory still holds it.
+
+Numbers of versions can come again: older files are restored, and then changed. So a driver names the history that it
+means, by a text that whoever serves the shard has drawn. A process that does not know the text looks into the directory
+once before it serves what it has kept; one that has seen the files be replaced serves no version of before.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +49,11 @@ class Version:
     uuid: str
     number: int
     is_listed: bool = field(default=False, compare=False)  # by the manifest: the shard has not said that it is there
+    history: str = field(default="", compare=False)  # of the shard's files; empty: any
+
+    def is_other_index(self, other: Version) -> bool:
+        is_other_history = bool(self.history and other.history) and self.history != other.history
+        return self.uuid != other.uuid or is_other_history
 
 
 class State(NamedTuple):
@@ -103,15 +113,18 @@ class Shard:
         self._newest: _core.Index | None = None
         self._is_writable = False
         self._kept: dict[Version, _core.Index] = {}
+        self._histories = {""}  # texts for what is in the directory, and for what was there before
+        self._past_histories: set[str] = set()
 
     def ping(self) -> int:
         """Costs what a call costs. Returns the process."""
         return os.getpid()
 
-    def state(self, listed: Version) -> State:
-        """Opens the shard, or loads what was published since. `listed`: what the manifest says of it."""
+    def state(self, listed: Version, history: str) -> State:
+        """Opens the shard, or loads what was published since. `listed`: what the manifest says of it. `history`: as the
+        driver calls what it knows, if it does."""
         with self._lock:
-            return self._state(self._looked(listed))
+            return self._state(self._looked(listed), history)
 
     def _looked(self, listed: Version) -> Version:
         """The version in the directory."""
@@ -124,8 +137,12 @@ class Shard:
             )
         return version
 
-    def _state(self, version: Version) -> State:
+    def _state(self, version: Version, history: str) -> State:
         index = self._kept[version]
+        if not history or not self._has_history(history):
+            history = next((known for known in self._histories if known), "") or secrets.token_hex(8)
+            self._histories.add(history)
+        version = replace(version, history=history)
         return State(version, _core.statistics(index), Schema.of(index), index.info()["next_id"])
 
     def search(
@@ -170,7 +187,7 @@ class Shard:
         with self._lock:
             index = self._writable()
             result = _core.write(index, steps_of(steps), round_to_float32, version.number)
-            return result, self._state(self._refreshed())
+            return result, self._state(self._refreshed(), version.history)
 
     def flush(self) -> State:
         return self._maintained(_core.flush)
@@ -184,7 +201,7 @@ class Shard:
     def _maintained(self, work: Callable[[_core.Index], None]) -> State:
         with self._lock:
             work(self._writable())
-            return self._state(self._refreshed())
+            return self._state(self._refreshed(), "")
 
     def _writable(self) -> _core.Index:
         if self._newest is None or not self._is_writable:
@@ -194,6 +211,7 @@ class Shard:
         return self._newest
 
     def _adopt(self, newest: _core.Index) -> None:
+        self._kept.clear()  # the directory may have been replaced
         copy = None if self._device is None else newest.to_device(self._device, "auto")
         self._newest, self._copy = newest, copy
 
@@ -206,19 +224,31 @@ class Shard:
 
     def at(self, version: Version) -> _core.Index:
         with self._lock:
+            newest = version
             if version.is_listed:
                 newest = self._looked(version)
-            else:
-                newest = version if version in self._kept else self._refreshed()
-            if newest != version:
+            elif version not in self._kept or version.history not in self._histories:
+                newest = self._refreshed()
+            if not self._has_history(version.history) or version not in self._kept:
                 raise Stale(f"{self._directory} is at version {newest.number}, not {version.number}")
+            if version.is_listed and newest != version:
+                raise Stale(f"{self._directory} is at version {newest.number}; the manifest lists {version.number}")
             return self._kept[version]
+
+    def _has_history(self, history: str) -> bool:
+        """Whether the text is for what is in the directory; one that nobody has told is from now on."""
+        if history in self._past_histories:
+            return False
+        self._histories.add(history)
+        return True
 
     def _refreshed(self) -> Version:
         if self._newest is None:
             self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0))
-        elif not self._is_writable:
-            self._newest.refresh()
+        elif not self._is_writable and self._newest.refresh() == "replaced":
+            self._kept.clear()
+            self._past_histories |= self._histories - {""}
+            self._histories = {""}
         assert self._newest is not None
         newest = self._newest.snapshot()
         version = _version_of(newest)

@@ -427,6 +427,68 @@ def test_a_shard_that_is_another_index_is_not_answered_for(cluster, tmp_path):
     assert index.search([1, 1, 1, 1], 10, allow_partial=True).missing_shards == (1,)
 
 
+@of_all
+def test_restored_files_bring_their_own_versions(cluster, tmp_path):
+    """The same numbers of versions, of other rows: nobody answers from what was there before."""
+    ids = list(range(40))
+    table = {"id": ids, "p": [float(i) for i in ids]}
+    cluster.build(pa.table(table), tmp_path / "s", ["p"], shards=2, id="id").close()
+    shutil.copytree(tmp_path / "s", tmp_path / "copy")
+
+    def change(factor):
+        with culmen.ShardedIndex.open(tmp_path / "s", writable=True) as writer:
+            writer.upsert({"id": ids, "p": [factor * i for i in ids]})
+        return culmen.ShardedIndex.open(tmp_path / "s").search([1], 40)
+
+    before = change(10.0)
+    looked, asked = cluster.open(tmp_path / "s"), cluster.open(tmp_path / "s")
+    for index in (looked, asked):
+        assert_same(index.search([1], 40), before)
+    for shard in ("shard-1-0", "shard-1-1"):
+        shutil.rmtree(tmp_path / "s" / shard)
+        shutil.copytree(tmp_path / "copy" / shard, tmp_path / "s" / shard)
+    after = change(-10.0)
+    assert after.versions == before.versions
+    assert_same(cluster.open(tmp_path / "s").search([1], 40), after)
+    assert looked.refresh() == "replaced"
+    assert_same(looked.search([1], 40), after)
+    assert looked.refresh() == "unchanged"
+    if not isinstance(cluster, Threads):  # whoever serves the shards has seen the new files
+        assert_same(asked.search([1], 40), after)
+
+
+def test_a_process_that_does_not_know_a_history_looks_for_it(tmp_path):
+    """Two processes serve a shard, and only one has seen that older files were restored and changed."""
+    ids, directory = list(range(9)), str(tmp_path / "s")
+    culmen.Index.build({"id": ids, "p": [1.0] * 9}, ["p"], id="id").save(directory)
+    shutil.copytree(directory, tmp_path / "copy")
+
+    def change(value):
+        with culmen.Index.open(directory, writable=True) as writer:
+            writer.upsert({"id": ids, "p": [value] * 9})
+
+    def value_of(shard, version):
+        return float(shard.get(version, np.array([3]), "")[0][0, 0])
+
+    change(2.0)
+    with culmen.Index.open(directory) as index:
+        listed = culmen._shards.Version(index.info.uuid, 1, is_listed=True)
+    one, other = culmen._shards.Shard(directory, None), culmen._shards.Shard(directory, None)
+    old = one.state(listed, "").version
+    assert value_of(one, old) == value_of(other, old) == 2.0
+    shutil.rmtree(directory)
+    shutil.copytree(tmp_path / "copy", directory)
+    change(3.0)
+    new = one.state(listed, "").version
+    assert new == old and new.history != old.history
+    assert value_of(other, old) == 2.0  # the driver has not looked since
+    assert value_of(one, new) == value_of(other, new) == 3.0
+    for shard in (one, other):
+        with pytest.raises(culmen._shards.Stale):
+            value_of(shard, old)
+    assert one.state(listed, new.history).version.history == new.history
+
+
 def test_changes_of_a_missing_shard_are_refused(cluster, tmp_path):
     table = table_of(100, seed=34)
     cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=2, id="id").close()
