@@ -173,7 +173,7 @@ def test_nan_is_missing_and_infinity_is_refused():
             {"distance": [1], "t": [2]},
             {"attributes": ["distanse"]},
             culmen.InvalidArgument,
-            """no column 'distanse' .did you mean "distance".. for a column; there are 'distance', 't'""",
+            """no column 'distanse' for a column .did you mean "distance"..; there are 'distance', 't'""",
         ),
         ({"distance": [1]}, {"attributes": ["Distance"]}, culmen.InvalidArgument, 'did you mean "distance"'),
         ({"distance": [1]}, {"id": "T", "attributes": ["distance"]}, culmen.InvalidArgument, "no column 'T' for"),
