@@ -26,7 +26,8 @@ std::optional<std::uint64_t> first_without_utf8(const TextView& column) {
   const LabelsView& texts = column.texts;
   if (texts.empty() || are_all_utf8(texts)) return std::nullopt;
   for (std::size_t row = 0; row + 1 < texts.offsets.size(); ++row)
-    if (!column.validity.is_missing(row) && find_invalid_utf8(texts[row]) != std::string_view::npos) return row;
+    if (!column.validity.is_missing(row) && find_invalid_utf8(texts[row]) != std::string_view::npos)
+      return row;
   return std::nullopt;
 }
 
