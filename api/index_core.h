@@ -64,9 +64,12 @@ class Index::Core {
                    const SearchOptions& options, const auto& take) {
     SearchOptions one = options;
     one.num_threads = 1;
+    std::vector<SearchResult> together = search_together(snapshot, queries, options);
     with_threads(options.num_threads, [&] {
-      tbb::parallel_for(std::size_t{0}, queries.size(),
-                        [&](std::size_t q) { take(q, search(snapshot, queries[q], one)); });
+      tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t q) {
+        const bool is_answered = !together.empty() && together[q].snapshot != nullptr;
+        take(q, is_answered ? std::move(together[q]) : search(snapshot, queries[q], one));
+      });
     });
   }
 
@@ -92,6 +95,11 @@ class Index::Core {
   }
 
  private:
+  // The answers of a pass for many questions at once, if the planner prefers it; none otherwise. Questions that it does
+  // not answer have no snapshot.
+  static std::vector<SearchResult> search_together(const std::shared_ptr<const Snapshot>& snapshot,
+                                                   std::span<const Query> queries,
+                                                   const SearchOptions& options);
   std::vector<Hit> look_up(const ResolvedQuery& query, std::span<const std::int64_t> ids,
                            SearchResult& result, const SearchOptions& options);
   std::vector<Hit> run_engine(const ResolvedQuery& query, SearchResult& result, const SearchOptions& options);

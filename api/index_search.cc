@@ -7,6 +7,7 @@
 #include "api/index_core.h"
 #include "base/floating_point_scope.h"
 #include "cpu/bounded.h"
+#include "cpu/byte_pass.h"
 #include "cpu/gta.h"
 #include "cpu/listed_rows.h"
 #include "cpu/monotone.h"
@@ -15,6 +16,7 @@
 #include "planner/automatic.h"
 #include "planner/explain.h"
 #include "planner/planner.h"
+#include "planner/shared_pass.h"
 #include "planner/speed_factor.h"
 #include "query/bound_plan.h"
 #include "query/few_ids.h"
@@ -79,6 +81,33 @@ std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResul
   }
   if (const FewIds ids = few_ids_of(query)) return look_up(query, *ids, result, options);
   return search_automatic(s, query, options.num_threads, stats);
+}
+
+std::vector<SearchResult> Index::Core::search_together(const std::shared_ptr<const Snapshot>& snapshot,
+                                                       std::span<const Query> queries,
+                                                       const SearchOptions& options) {
+  if (options.engine != Engine::automatic) return {};
+  const Clock::time_point start = Clock::now();
+  const auto query_of = [&](std::size_t q) -> std::optional<ResolvedQuery> {
+    try {
+      return resolve(queries[q], *snapshot, options.statistics);
+    } catch (const Error&) {
+      return std::nullopt;  // a search of its own refuses it
+    }
+  };
+  return with_threads(options.num_threads, [&]() -> std::vector<SearchResult> {
+    if (!prefers_pass(*snapshot, queries.size(), query_of)) return {};
+    std::vector<SearchResult> results(queries.size());
+    cpu::pass_in_bytes(*snapshot, queries.size(), query_of,
+                       [&](std::size_t q, std::vector<Hit> hits, const SearchStats& stats) {
+                         results[q].hits = std::move(hits);
+                         results[q].stats = stats;
+                         results[q].stats.rows_in_index = snapshot->num_rows;
+                         results[q].stats.elapsed_us = microseconds_since(start);
+                         results[q].snapshot = snapshot;
+                       });
+    return results;
+  });
 }
 
 std::vector<Hit> Index::Core::look_up(const ResolvedQuery& query, std::span<const std::int64_t> ids,
