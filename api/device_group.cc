@@ -7,6 +7,7 @@
 #include <chrono>
 #include <exception>
 #include <future>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -21,6 +22,7 @@
 #include "culmen/error.h"
 #include "gpu/group/load_balance.h"
 #include "gpu/group/worker.h"
+#include "gpu/search/idle_pool.h"
 #include "index/partitioner.h"
 #include "query/resolve.h"
 
@@ -80,15 +82,19 @@ class DeviceGroup::Impl {
         in_flight_(devices.size()),
         is_usable_(devices.size(), true) {
     for (std::size_t m = 0; m < devices.size(); ++m) members_[m].device = devices[m].device;
+    const std::uint32_t together = partitions_together();
     on_each(everyone(), [&](std::size_t m) {
-      members_[m].copy = std::make_unique<const IndexCopy>(index_, devices[m], loaded[m].get(), part_of(m));
+      gpu::ShardPart part;
+      if (layout_ == DeviceLayout::shard)
+        part = {static_cast<std::uint32_t>(m), static_cast<std::uint32_t>(members_.size()), together};
+      members_[m].copy = std::make_unique<const IndexCopy>(index_, devices[m], loaded[m].get(), part);
     });
   }
 
   SearchResult search(const Query& query, Engine engine) {
     const Clock::time_point start = Clock::now();
     if (layout_ == DeviceLayout::shard) {
-      SearchResult result = std::move(search_shards(std::span(&query, 1), engine).front());
+      SearchResult result = search_in_shards(query, engine, start);
       result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
       return result;
     }
@@ -115,12 +121,20 @@ class DeviceGroup::Impl {
   BatchAnswers search_batch(const QueryBatch& batch, Engine engine) {
     if (layout_ == DeviceLayout::shard) return search_batch_in_shards(batch, engine);
     const std::size_t width = index_->get()->attributes.size();
-    Batch divided(*this, num_queries_of(batch, width));
-    BatchAnswers answers = make_answers(batch, divided.snapshot());
+    const std::size_t num_queries = num_queries_of(batch, width);
+    Batch divided(*this, num_queries);
+    if (num_queries == 0) return make_answers(batch, divided.snapshot());
+    BatchAnswers answers;
+    // By the member that is first to need them, while all devices are at work.
+    std::once_flag made;
+    const auto arrays = [&]() -> BatchAnswers& {
+      std::call_once(made, [&] { answers = make_answers(batch, divided.snapshot()); });
+      return answers;
+    };
     divided.run([&](const IndexCopy& copy, const MirrorView& view, std::size_t first, std::size_t count) {
       QueryBatch part = batch;
       part.weights = batch.weights.subspan(first * width, count * width);
-      copy.search_batch(view, part, engine, first, answers);
+      copy.search_batch(view, part, engine, first, arrays);
     });
     return answers;
   }
@@ -254,13 +268,12 @@ class DeviceGroup::Impl {
     std::vector<MirrorView> views_;
   };
 
-  // Of the partitions of the index: a few at a time, so that each part has some of every region of the tree.
-  gpu::ShardPart part_of(std::size_t member) const {
+  // How many partitions are dealt together: a few, so that each part has some of every region of the tree. The same for
+  // all parts, and for good, although the number of partitions changes.
+  std::uint32_t partitions_together() const {
     constexpr std::uint32_t kMostTogether = 8, kLeastDeals = 32;
-    if (layout_ == DeviceLayout::replicate) return {};
-    const auto num_shards = static_cast<std::uint32_t>(members_.size());
-    const std::uint32_t together = index_->get()->partitioner->num_partitions() / (num_shards * kLeastDeals);
-    return {static_cast<std::uint32_t>(member), num_shards, std::clamp(together, 1u, kMostTogether)};
+    const auto deals = kLeastDeals * static_cast<std::uint32_t>(members_.size());
+    return std::clamp(index_->get()->partitioner->num_partitions() / deals, 1u, kMostTogether);
   }
 
   double weight_of(std::size_t member) const {
@@ -281,17 +294,28 @@ class DeviceGroup::Impl {
     check(everyone(), errors);
   }
 
+  // All launches are this thread's: waking another takes as long as many a search.
+  SearchResult search_in_shards(const Query& query, Engine engine, Clock::time_point start) {
+    const std::vector<MirrorView> views = views_of(everyone());
+    std::vector<std::unique_ptr<IndexCopy::Started>> started(members_.size());
+    std::vector<std::vector<SearchResult>> parts(members_.size());
+    std::vector<std::exception_ptr> errors;
+    for (std::size_t m = 0; m < members_.size(); ++m)
+      errors.push_back(caught([&] { started[m] = members_[m].copy->begin(views[m], query, engine, start); }));
+    for (std::size_t m = 0; m < members_.size(); ++m)
+      if (errors[m] == nullptr)
+        errors[m] = caught([&] { parts[m].push_back(members_[m].copy->finish(*started[m])); });
+    check(everyone(), errors);
+    const std::size_t k = resolve_k(query, *views.front().snapshot);
+    return std::move(merge_results(std::move(parts), std::span(&k, 1)).front());
+  }
+
   std::vector<SearchResult> search_shards(std::span<const Query> queries, Engine engine) {
     const std::vector<MirrorView> views = views_of(everyone());
     std::vector<std::vector<SearchResult>> parts(members_.size());
     on_shards(views, [&](std::size_t m, const MirrorView& view) {
-      const IndexCopy& copy = *members_[m].copy;
-      if (queries.size() == 1) {
-        parts[m].push_back(copy.search(view, queries.front(), engine, Clock::now()));
-      } else {
-        parts[m].resize(queries.size());
-        copy.search(view, queries, engine, parts[m]);
-      }
+      parts[m].resize(queries.size());
+      members_[m].copy->search(view, queries, engine, parts[m]);
     });
     std::vector<std::size_t> ks;
     for (const Query& query : queries) ks.push_back(resolve_k(query, *views.front().snapshot));
@@ -300,14 +324,34 @@ class DeviceGroup::Impl {
 
   BatchAnswers search_batch_in_shards(const QueryBatch& batch, Engine engine) {
     const std::vector<MirrorView> views = views_of(everyone());
-    BatchAnswers answers = make_answers(batch, *views.front().snapshot);
+    const std::size_t width = views.front().snapshot->attributes.size();
+    const std::size_t num_queries = num_queries_of(batch, width);
+    if (num_queries == 0) return make_answers(batch, *views.front().snapshot);
     std::vector<BatchAnswers> parts(members_.size());
+    std::unique_ptr<SharedBounds> bounds = bounds_to_share(num_queries);
     on_shards(views, [&](std::size_t m, const MirrorView& view) {
-      parts[m] = make_answers(batch, *view.snapshot);
-      members_[m].copy->search_batch(view, batch, engine, 0, parts[m]);
+      members_[m].copy->search_batch(
+          view, batch, engine, 0,
+          [&]() -> BatchAnswers& {
+            parts[m] = make_answers(batch, *view.snapshot);
+            return parts[m];
+          },
+          bounds->data());
     });
+    bounds_.give_back(std::move(bounds));
+    BatchAnswers answers = make_answers(batch, *views.front().snapshot);
     merge_answers(parts, answers);
     return answers;
+  }
+
+  // One for each query, none of which excludes a row yet.
+  using SharedBounds = cuda::Buffer<double>;
+  std::unique_ptr<SharedBounds> bounds_to_share(std::size_t num_queries) {
+    std::unique_ptr<SharedBounds> bounds = bounds_.take();
+    if (bounds == nullptr) bounds = std::make_unique<SharedBounds>();
+    check({0}, on_devices({0}, [&](std::size_t) { cuda::grow(*bounds, num_queries, cuda::Memory::pinned); }));
+    std::fill_n(bounds->data(), num_queries, -std::numeric_limits<double>::infinity());
+    return bounds;
   }
 
   static std::exception_ptr caught(const auto& work) {
@@ -451,6 +495,8 @@ class DeviceGroup::Impl {
   std::vector<Member> members_;
   // Held while copies follow: they all go from one version to another, and never back.
   std::mutex follow_mutex_;
+
+  gpu::IdlePool<SharedBounds> bounds_;  // of batches over parts
 
   mutable std::mutex mutex_;  // held briefly
   LoadBalance balance_;

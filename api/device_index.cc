@@ -47,8 +47,13 @@ BatchAnswers DeviceIndex::search_batch(const QueryBatch& batch, const SearchOpti
   check_device_search(options);
   const Impl& copy = held_by(impl_, kKind);
   const gpu::MirrorView view = copy.latest();
-  BatchAnswers answers = make_answers(batch, *view.snapshot);
-  copy.search_batch(view, batch, options.engine, 0, answers);
+  if (num_queries_of(batch, view.snapshot->attributes.size()) == 0)
+    return make_answers(batch, *view.snapshot);
+  BatchAnswers answers;
+  copy.search_batch(view, batch, options.engine, 0, [&]() -> BatchAnswers& {
+    answers = make_answers(batch, *view.snapshot);
+    return answers;
+  });
   return answers;
 }
 

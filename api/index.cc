@@ -65,9 +65,7 @@ Index Index::create(const Schema& schema, const BuildOptions& options) {
                                                 : FieldView(ColumnView()));
   table.id_name = schema.id_name;
   table.label_name = schema.label_name;
-  BuildOptions of_no_rows = options;
-  if (options.value_type == ValueType::automatic) of_no_rows.value_type = ValueType::float64;
-  return build(table, of_no_rows);
+  return build(table, options);
 }
 
 Index Index::open(const std::filesystem::path& directory, const OpenOptions& options) {

@@ -80,11 +80,38 @@ RefreshStats IndexCopy::refresh() const {
   return mirror_.refresh();
 }
 
+IndexCopy::Started::Started(const IndexCopy& copy, const MirrorView& view, const Query& query, Engine engine,
+                            Clock::time_point start)
+    : view_(view),
+      start_(start),
+      query_(resolve(query, *view.snapshot)),
+      result_(copy.make_result(view, engine)) {
+  check_engine(engine, query_.k);
+  if (view.mirror->has_rows()) running_.emplace(copy.single_search_, view_, query_, result_.stats.engine);
+}
+
 SearchResult IndexCopy::search(const MirrorView& view, const Query& query, Engine engine,
                                Clock::time_point start) const {
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
-  return search_current(view, query, engine, start);
+  Started started(*this, view, query, engine, start);
+  return finish(started);
+}
+
+std::unique_ptr<IndexCopy::Started> IndexCopy::begin(const MirrorView& view, const Query& query,
+                                                     Engine engine, Clock::time_point start) const {
+  const FloatingPointScope floating_point;
+  const cuda::DeviceScope scope(device_);
+  return std::unique_ptr<Started>(new Started(*this, view, query, engine, start));
+}
+
+SearchResult IndexCopy::finish(Started& started) const {
+  const cuda::DeviceScope scope(device_);
+  SearchResult& result = started.result_;
+  if (started.running_) result.hits = started.running_->finish(result.stats);
+  const std::chrono::duration<double, std::micro> elapsed = Clock::now() - started.start_;
+  result.stats.elapsed_us = elapsed.count();
+  return std::move(result);
 }
 
 void IndexCopy::search(const MirrorView& view, std::span<const Query> queries, Engine engine,
@@ -95,21 +122,26 @@ void IndexCopy::search(const MirrorView& view, std::span<const Query> queries, E
 }
 
 void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, Engine engine,
-                             std::size_t first, BatchAnswers& answers) const {
+                             std::size_t first, const gpu::FlatSearch::Answers& answers,
+                             double* shared_bounds) const {
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
-  if (batch.scale == Scale::none && can_be_batch(view, engine, answers.k)) {
-    const std::optional<std::size_t> refused = flat_search_.search(view, batch, first, answers);
+  const std::size_t width = view.snapshot->attributes.size();
+  const std::size_t k = std::min<std::size_t>(batch.k, view.snapshot->num_rows);
+  if (batch.scale == Scale::none && can_be_batch(view, engine, k)) {
+    const std::optional<std::size_t> refused =
+        flat_search_.search(view, batch, k, first, answers, shared_bounds);
     if (!refused) return;
-    const std::size_t width = view.snapshot->attributes.size();
     QueryBatch one = batch;
     one.weights = batch.weights.subspan(*refused * width, width);
     static_cast<void>(resolve(queries_of(one, width).front(), *view.snapshot));  // throws, and says why
   }
-  const std::vector<Query> queries = queries_of(batch, view.snapshot->attributes.size());
+  const std::vector<Query> queries = queries_of(batch, width);
   std::vector<SearchResult> results(queries.size());
   search_current(view, queries, engine, results);
-  for (std::size_t q = 0; q < results.size(); ++q) set_answer(results[q].hits, first + q, answers);
+  if (queries.empty()) return;
+  BatchAnswers& arrays = answers();
+  for (std::size_t q = 0; q < results.size(); ++q) set_answer(results[q].hits, first + q, arrays);
 }
 
 std::unique_ptr<gpu::Context> IndexCopy::make_context(const ContextOptions& options) const {
@@ -137,16 +169,6 @@ SearchResult IndexCopy::make_result(const MirrorView& view, Engine engine) const
   return result;
 }
 
-SearchResult IndexCopy::search_current(const MirrorView& view, const Query& query, Engine engine,
-                                       Clock::time_point start) const {
-  SearchResult result = make_result(view, engine);
-  const ResolvedQuery resolved = resolve(query, *view.snapshot);
-  check_engine(engine, resolved.k);
-  if (view.mirror->has_rows()) single_search_.search(view, resolved, result.stats.engine, result);
-  result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-  return result;
-}
-
 void IndexCopy::search_current(const MirrorView& view, std::span<const Query> queries, Engine engine,
                                std::span<SearchResult> results) const {
   std::ranges::fill(results, make_result(view, engine));
@@ -158,8 +180,7 @@ void IndexCopy::search_current(const MirrorView& view, std::span<const Query> qu
     if (can_be_batch(view, engine, k)) {
       batch_search_.search(view, queries, positions, k, results);
     } else {
-      for (const std::size_t q : positions)
-        results[q] = search_current(view, queries[q], engine, Clock::now());
+      for (const std::size_t q : positions) results[q] = search(view, queries[q], engine, Clock::now());
     }
   }
 }

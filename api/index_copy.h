@@ -38,12 +38,18 @@ class IndexCopy {
   // start: of the call, for SearchStats::elapsed_us.
   SearchResult search(const gpu::MirrorView& view, const Query& query, Engine engine,
                       Clock::time_point start) const;
+  // The same in two steps, between which other devices can begin theirs.
+  class Started;
+  std::unique_ptr<Started> begin(const gpu::MirrorView& view, const Query& query, Engine engine,
+                                 Clock::time_point start) const;
+  SearchResult finish(Started& started) const;
   // Writes as many results as there are queries.
   void search(const gpu::MirrorView& view, std::span<const Query> queries, Engine engine,
               std::span<SearchResult> results) const;
-  // The first of the answers is that of the query `first`.
+  // The first query's answer is answers()[first]; answers(), as in FlatSearch, is called only if there are queries.
+  // shared_bounds: as there, of a part of an index.
   void search_batch(const gpu::MirrorView& view, const QueryBatch& batch, Engine engine, std::size_t first,
-                    BatchAnswers& answers) const;
+                    const gpu::FlatSearch::Answers& answers, double* shared_bounds = nullptr) const;
 
   std::unique_ptr<gpu::Context> make_context(const ContextOptions& options) const;
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, gpu::Context& context) const;
@@ -57,8 +63,6 @@ class IndexCopy {
   SearchResult make_result(const gpu::MirrorView& view, Engine engine) const;
   void search_current(const gpu::MirrorView& view, std::span<const Query> queries, Engine engine,
                       std::span<SearchResult> results) const;
-  SearchResult search_current(const gpu::MirrorView& view, const Query& query, Engine engine,
-                              Clock::time_point start) const;
 
   int device_;
   std::optional<cuda::DeviceScope> scope_;  // during construction only
@@ -69,6 +73,20 @@ class IndexCopy {
   gpu::BatchSearch batch_search_;
   gpu::AsyncSearch async_search_;
   gpu::FlatSearch flat_search_;
+};
+
+// A search that has been launched. It stays where it is made: resolved queries are large.
+class IndexCopy::Started {
+ private:
+  friend class IndexCopy;
+  Started(const IndexCopy& copy, const gpu::MirrorView& view, const Query& query, Engine engine,
+          Clock::time_point start);
+
+  gpu::MirrorView view_;
+  Clock::time_point start_;
+  ResolvedQuery query_;
+  SearchResult result_;                                // without hits
+  std::optional<gpu::SingleSearch::Running> running_;  // none: no rows
 };
 
 // Throws InvalidArgument for what no search on a device can do.

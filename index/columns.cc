@@ -149,8 +149,8 @@ TableStats make_table_stats(const TableView& table, std::span<const ColumnStats>
     result.rounded_values += columns[i].not_float32;
     result.has_gaps.push_back(columns[i].first_missing_row != ColumnStats::kNoRow);
   }
-  if (wanted == ValueType::automatic)
-    wanted = result.rounded_values == 0 ? ValueType::float32 : ValueType::float64;
+  if (wanted == ValueType::automatic)  // without rows: whatever comes fits into float64
+    wanted = table.num_rows > 0 && result.rounded_values == 0 ? ValueType::float32 : ValueType::float64;
   if (wanted == ValueType::float64) result.rounded_values = 0;
   result.value_type = wanted;
   return result;

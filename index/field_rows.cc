@@ -20,6 +20,7 @@
 #include "culmen/error.h"
 #include "index/column_element.h"
 #include "index/field_key.h"
+#include "index/text_check.h"
 
 namespace culmen {
 namespace {
@@ -58,6 +59,8 @@ void check_texts(const Field& field, const TextView& view, std::size_t num_rows)
   if (offsets.back() > bytes.size())
     throw InputError("the texts of " + quoted(field) + " end at byte " + std::to_string(offsets.back()) +
                      ", but there are " + std::to_string(bytes.size()) + " bytes");
+  if (const std::optional<std::uint64_t> row = first_without_utf8(view))
+    throw RowError(*row, quoted(field) + ": the text is not UTF-8");
 }
 
 // Whether the column's type holds the value exactly.

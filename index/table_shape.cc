@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "culmen/error.h"
+#include "index/text_check.h"
 
 namespace culmen {
 namespace {
@@ -44,6 +46,8 @@ void check_memory(const TableView& table) {
   if (labels.offsets.back() > labels.bytes.size())
     throw InputError("the labels end at byte " + std::to_string(labels.offsets.back()) + ", but there are " +
                      std::to_string(labels.bytes.size()) + " bytes");
+  if (const std::optional<std::uint64_t> row = first_without_utf8({labels}))
+    throw RowError(*row, "the label is not UTF-8");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ FewIds union_of(const std::vector<Predicate>& parts, std::size_t most) {
     if (!ids) return {};
     all.insert(all.end(), ids->begin(), ids->end());
     std::ranges::sort(all);
-    all.erase(std::ranges::unique(all).begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
     if (all.size() > most) return {};
   }
   return all;

@@ -57,7 +57,7 @@ sanitized() {
   echo 'sweep_test *Sweeps*'
   echo 'group_shards_test *AnswerAsTheCpuDoes/mixed:*/to_nothing 2'
   echo 'group_async_test */2:Lane.*'
-  echo 'group_test *Groups*/mixed:Group.SetsAside*:Group.AnswersOfOneVersion* 2'
+  echo 'group_test *Groups*/mixed:Group.SetsAside*:*BesideAWriter* 2'
   echo 'kth_bound_test *'
   echo 'device_load_test *WritesTheFiles*:*LargerThanTheDevice*:*FieldsAndGaps*'
   echo 'mirror_test *mixed:*ties:*to_nothing:GrowingBuffer*:WriteBytes*'

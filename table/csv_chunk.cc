@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/utf8.h"
 #include "table/text.h"
 
 namespace culmen::io {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/floating_point_scope.h"
+#include "base/utf8.h"
 #include "culmen/error.h"
 #include "table/number.h"
 #include "table/text.h"

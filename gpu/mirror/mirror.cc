@@ -137,9 +137,13 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
 // What is new to the device. Of a part, after its map has followed: in place if it has slots, else it is a new one.
 TreeChanges Mirror::changes_of_part(const Snapshot& snapshot, bool has_slots, State& next) const {
   TreeChanges changes = changes_since(snapshot, has_slots ? std::optional(state_.number) : std::nullopt);
-  if (part_.num_shards == 1 || snapshot.height == 0) return changes;
-  next.map = has_slots ? state_.map : std::make_shared<ShardMap>(part_, *snapshot.arena);
-  return next.map->update(snapshot, changes);
+  if (part_.num_shards == 1) return changes;
+  if (has_slots) {
+    next.map = state_.map;
+  } else if (snapshot.height > 0) {
+    next.map = std::make_shared<ShardMap>(part_, *snapshot.arena);
+  }
+  return next.map == nullptr ? changes : next.map->update(snapshot, changes);
 }
 
 void Mirror::send(const Snapshot& snapshot, const TreeChanges& changes, const State& next,

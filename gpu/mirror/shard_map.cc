@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ranges>
+#include <iterator>
 
 #include "index/child_zones.h"
 #include "index/write/node_columns.h"
@@ -62,11 +62,11 @@ TreeChanges ShardMap::update(const Snapshot& snapshot, const TreeChanges& change
     if (!is_own(leaf)) leaves_.release(leaf);
   for (const std::uint32_t leaf : changes.leaves)
     if (is_own(leaf)) leaves_.take(leaf);
-  for (const std::uint32_t slot : changes.nodes | std::views::reverse) {  // from the leaves up
-    const NodeRef node = snapshot.node(slot);
+  for (auto slot = changes.nodes.rbegin(); slot != changes.nodes.rend(); ++slot) {  // from the leaves up
+    const NodeRef node = snapshot.node(*slot);
     bool is_empty = true;
     for (std::size_t c = 0; c < node.header().num_children; ++c) is_empty = is_empty && !has_child(node, c);
-    is_empty ? nodes_.release(slot) : nodes_.take(slot);
+    is_empty ? nodes_.release(*slot) : nodes_.take(*slot);
   }
   TreeChanges of_part;
   of_part.leaves = own_leaves(changes.leaves);

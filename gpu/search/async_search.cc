@@ -57,7 +57,7 @@ void AsyncSearch::check(const DeviceBatch& batch, const DeviceAnswers& answers) 
 }
 
 void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, const DeviceAnswers& answers,
-                          Context& context) const {
+                          Context& context, double* shared_bounds) const {
   check(batch, answers);
   ResolvedQuery filter;
   resolve_filter(batch.where, *view.snapshot, filter);
@@ -93,7 +93,8 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
         .num_queries = static_cast<std::uint32_t>(std::min(at_once, batch.num_queries - first)),
         .query_stride = static_cast<std::uint32_t>(stride),
         .k = static_cast<std::uint32_t>(batch.k),
-        .most_swept = most_swept};
+        .most_swept = most_swept,
+        .shared_bounds = shared_bounds == nullptr ? nullptr : shared_bounds + first};
     enqueue_part(view, part, options, scratch + predicates.size(), context.stream());
   }
 }
@@ -128,7 +129,8 @@ void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const P
                           part.query_stride,
                           part.k,
                           make_sweep(mirror, sweep, part.most_swept, part.k),
-                          options.predicate != nullptr || options.ranked_predicate != nullptr};
+                          options.predicate != nullptr || options.ranked_predicate != nullptr,
+                          part.shared_bounds};
   launch_plan_queries({view.mirror->basis(), part.weights, queries, part.num_queries, part.query_stride},
                       options, stream);
   if (view.mirror->has_rows()) {

@@ -18,9 +18,9 @@ class AsyncSearch {
   explicit AsyncSearch(const cuda::Limits& limits) : limits_(limits) {}
 
   // DeviceIndex::search_async; the context is of the current device, and holds the view until the work is
-  // done.
+  // done. shared_bounds: as in BatchRef, of all queries.
   void enqueue(const MirrorView& view, const DeviceBatch& batch, const DeviceAnswers& answers,
-               Context& context) const;
+               Context& context, double* shared_bounds = nullptr) const;
 
   // Throws InvalidArgument for a k out of range and null pointers.
   static void check(const DeviceBatch& batch, const DeviceAnswers& answers);
@@ -34,6 +34,7 @@ class AsyncSearch {
     std::uint32_t query_stride = 0;
     std::uint32_t k = 0;
     std::size_t most_swept = 0;
+    double* shared_bounds = nullptr;
   };
   // Without predicates.
   static PlanOptions plan_options(const Snapshot& snapshot, const DeviceBatch& batch,

@@ -8,6 +8,7 @@
 #include "gpu/search/depth_first.cuh"
 #include "gpu/search/engines.h"
 #include "gpu/search/hand_over.cuh"
+#include "gpu/search/share_bounds.h"
 #include "index/tree_height.h"
 
 namespace culmen::gpu {
@@ -165,7 +166,10 @@ void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
   const cuda::Shape shape = batch_shape(warp_bytes<kHeight>(batch.k, batch.query_stride), limits);
   cuda::launch(search_batch<T, kHeight, kFiltered>, shape, stream, mirror, batch);
   if (batch.sweep.most == 0) return;
+  const bool shares = batch.shared_bounds != nullptr;
+  if (shares) launch_share_bounds(batch, stream);
   launch_frontier<T>(mirror, batch, limits, stream);
+  if (shares) launch_share_bounds(batch, stream);
   launch_sweep<T>(mirror, batch, limits, stream);
   cuda::launch(finish_batch<T, kHeight, kFiltered>, shape, stream, mirror, batch);
 }

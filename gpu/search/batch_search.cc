@@ -85,7 +85,8 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
                           static_cast<std::uint32_t>(stride),
                           static_cast<std::uint32_t>(k),
                           make_sweep(mirror, memory.sweep.data(), most_swept, k),
-                          !joined.empty()};
+                          !joined.empty(),
+                          nullptr};
   visit_value_type(snapshot, [&]<typename T>(T) { launch_batch<T>(mirror, batch, limits_, stream); });
   workspace->stream().synchronize();
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {

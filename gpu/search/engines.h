@@ -74,6 +74,9 @@ struct BatchRef {
   std::uint32_t k;  // <= kMaxSortedHits
   SweepRef sweep;
   bool is_filtered;  // some query has a predicate
+  // [num_queries] k-th score bounds that devices with other parts of the index share (share_bounds.h), in pinned memory;
+  // null: the device has the whole index.
+  double* shared_bounds;
 };
 template <typename T>
 void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,

@@ -56,7 +56,7 @@ class FlatSearch::Space {
 
   // Enqueues a part of the batch, its weights. The part before the one before it has been collected.
   void enqueue(const AsyncSearch& async, const MirrorView& view, const QueryBatch& batch,
-               std::span<const double> weights, std::size_t k);
+               std::span<const double> weights, std::size_t k, double* shared_bounds);
   // Waits for the oldest part, and copies its answers to answers[first] and on. Returns the first of its queries that
   // was refused.
   std::optional<std::size_t> collect(std::size_t first, BatchAnswers& answers);
@@ -81,7 +81,7 @@ class FlatSearch::Space {
 };
 
 void FlatSearch::Space::enqueue(const AsyncSearch& async, const MirrorView& view, const QueryBatch& batch,
-                                std::span<const double> weights, std::size_t k) {
+                                std::span<const double> weights, std::size_t k, double* shared_bounds) {
   Part& part = parts_[num_enqueued_++ % parts_.size()];
   part.num_queries = weights.size() / static_cast<std::size_t>(view.snapshot->num_attributes());
   const std::size_t bytes = PartArrays::num_bytes(part.num_queries, k);
@@ -101,7 +101,7 @@ void FlatSearch::Space::enqueue(const AsyncSearch& async, const MirrorView& view
                  .where = batch.where,
                  .min_score = batch.min_score,
                  .missing = batch.missing},
-                {found.ids, found.scores, found.counts}, context_);
+                {found.ids, found.scores, found.counts}, context_, shared_bounds);
   cuda::check(
       cudaMemcpyAsync(part.received.data(), part.answers.data(), bytes, cudaMemcpyDeviceToHost, stream));
   part.end.record(stream);
@@ -126,23 +126,27 @@ std::optional<std::size_t> FlatSearch::Space::collect(std::size_t first, BatchAn
 FlatSearch::FlatSearch(int device, const AsyncSearch& async) : device_(device), async_(async) {}
 FlatSearch::~FlatSearch() = default;
 
-std::optional<std::size_t> FlatSearch::search(const MirrorView& view, const QueryBatch& batch,
-                                              std::size_t first, BatchAnswers& answers) const {
+std::optional<std::size_t> FlatSearch::search(const MirrorView& view, const QueryBatch& batch, std::size_t k,
+                                              std::size_t first, const Answers& answers,
+                                              double* shared_bounds) const {
   const auto width = static_cast<std::size_t>(view.snapshot->num_attributes());
   const std::size_t num_queries = batch.weights.size() / width;
-  const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / answers.k, 1, kMaxQueries);
+  const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / k, 1, kMaxQueries);
   std::unique_ptr<Space> space = spaces_.take();
   if (space == nullptr) space = std::make_unique<Space>(device_);
   std::optional<std::size_t> refused;
   std::size_t num_collected = 0;  // queries
+  BatchAnswers* arrays = nullptr;
   const auto collect = [&] {
-    refused = space->collect(first + num_collected, answers);
+    refused = space->collect(first + num_collected, *arrays);
     if (refused) *refused += num_collected;
     num_collected += at_once;
   };
   for (std::size_t begin = 0; begin < num_queries && !refused; begin += at_once) {
     const std::size_t count = std::min(at_once, num_queries - begin);
-    space->enqueue(async_, view, batch, batch.weights.subspan(begin * width, count * width), answers.k);
+    space->enqueue(async_, view, batch, batch.weights.subspan(begin * width, count * width), k,
+                   shared_bounds == nullptr ? nullptr : shared_bounds + begin);
+    if (arrays == nullptr) arrays = &answers();
     if (space->num_in_work() == 2) collect();
   }
   if (space->num_in_work() > 0 && !refused) collect();

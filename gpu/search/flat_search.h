@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -18,12 +19,15 @@ class FlatSearch {
   FlatSearch(int device, const AsyncSearch& async);
   ~FlatSearch();
 
-  // The batch is not scaled, answers.k is 1 .. kMaxDeviceK, and the version has rows. Writes the answers of the batch's
-  // queries from answers[first] on. Returns a query that Index::search would refuse, if there is one; answers of others
-  // may be missing then. On the current device. Throws InvalidArgument for the filter and min_score,
-  // OutOfDeviceMemory or CudaError.
-  std::optional<std::size_t> search(const MirrorView& view, const QueryBatch& batch, std::size_t first,
-                                    BatchAnswers& answers) const;
+  // Returns the arrays for answers. Called once, when the device is at work: to allocate and fill them takes a while.
+  using Answers = std::function<BatchAnswers&()>;
+
+  // The batch is not scaled, k, that of the arrays, is 1 .. kMaxDeviceK, and the version has rows. Writes the answers of
+  // the batch's queries from answers[first] on. Returns a query that Index::search would refuse, if there is one; answers
+  // of others may be missing then. On the current device. Throws InvalidArgument for the filter and min_score,
+  // OutOfDeviceMemory or CudaError, and what answers() throws. shared_bounds: as in BatchRef, of all queries.
+  std::optional<std::size_t> search(const MirrorView& view, const QueryBatch& batch, std::size_t k,
+                                    std::size_t first, const Answers& answers, double* shared_bounds) const;
 
  private:
   class Space;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "gpu/search/engines.h"
 #include "gpu/search/pack_predicate.h"
@@ -26,13 +27,6 @@ MirrorRef mirror_for(const MirrorView& view, Engine engine, cudaStream_t stream)
 }
 
 }  // namespace
-
-void SingleSearch::search(const MirrorView& view, const ResolvedQuery& query, Engine engine,
-                          SearchResult& result) const {
-  std::unique_ptr<Workspace> workspace = pool_.take();
-  result.hits = run(view, query, engine, *workspace, result.stats);
-  pool_.give_back(std::move(workspace));
-}
 
 GridPlan SingleSearch::make_plan(const MirrorView& view, Engine engine) const {
   const std::uint32_t num_slots = view.mirror->ref().num_slots;
@@ -63,37 +57,63 @@ void SingleSearch::launch(const MirrorView& view, Engine engine, const GridPlan&
   });
 }
 
-std::vector<Hit> SingleSearch::run(const MirrorView& view, const ResolvedQuery& query, Engine engine,
-                                   Workspace& workspace, SearchStats& stats) const {
-  const GridPlan plan = make_plan(view, engine);
-  const std::size_t outside = plan.num_bounds_outside(view.mirror->ref().num_slots);
-  workspace.reserve(query.k, first_capacity(view, query, engine), outside);
-  const std::vector<std::byte> predicate = pack_predicate(query.filter);
-  const QueryArgument argument = workspace.argument(query, predicate);
+SingleSearch::Running::Running(const SingleSearch& search, const MirrorView& view, const ResolvedQuery& query,
+                               Engine engine)
+    : search_(search),
+      view_(view),
+      query_(query),
+      engine_(engine),
+      workspace_(search.pool_.take()),
+      plan_(search.make_plan(view, engine)),
+      num_outside_(plan_.num_bounds_outside(view.mirror->ref().num_slots)),
+      predicate_(pack_predicate(query.filter)),
+      argument_(make_argument()),
+      kth_bound_{query.min_score, kNoId} {
+  launch();
+}
+
+QueryArgument SingleSearch::Running::make_argument() const {
+  workspace_->reserve(query_.k, search_.first_capacity(view_, query_, engine_), num_outside_);
+  return workspace_->argument(query_, predicate_);
+}
+
+void SingleSearch::Running::launch() {
   const auto k =
-      static_cast<std::uint32_t>(std::min<std::size_t>(query.k, std::numeric_limits<std::uint32_t>::max()));
-  KthBound kth_bound = {query.min_score, kNoId};
+      static_cast<std::uint32_t>(std::min<std::size_t>(query_.k, std::numeric_limits<std::uint32_t>::max()));
+  const SearchStateRef state = workspace_->next(k, kth_bound_);
+  capacity_ = state.capacity;
+  search_.launch(view_, engine_, plan_, state, argument_, !predicate_.empty(), workspace_->stream().get());
+}
+
+std::vector<Hit> SingleSearch::Running::finish(SearchStats& stats) {
+  std::vector<Hit> hits;
   for (;;) {
-    const SearchStateRef state = workspace.next(k, kth_bound);
-    launch(view, engine, plan, state, argument, !predicate.empty(), workspace.stream().get());
-    const ResultHeader& result = workspace.wait();
-    add_work(result, query.terms.size() + query.where.size(), query.bound.num_terms(), *view.snapshot, stats);
-    if (result.outcome == Outcome::sorted) return to_hits(view, {workspace.hits(), result.num_hits});
+    const ResultHeader& result = workspace_->wait();
+    add_work(result, query_.terms.size() + query_.where.size(), query_.bound.num_terms(), *view_.snapshot,
+             stats);
+    if (result.outcome == Outcome::sorted) {
+      hits = to_hits(view_, {workspace_->hits(), result.num_hits});
+      break;
+    }
     if (result.outcome == Outcome::unsorted) {
-      if (result.num_hits == 0) return {};
-      return to_hits(view, workspace.best_candidates(result.num_candidates, result.num_hits));
+      if (result.num_hits > 0)
+        hits = to_hits(view_, workspace_->best_candidates(result.num_candidates, result.num_hits));
+      break;
     }
     // The list overflowed. Rows that rank after the k-th row in the list are out, so the next pass starts with that row
     // as its k-th score bound and appends fewer. If the bound does not rise, as where the list holds fewer than 2 k
     // rows, the list grows.
-    const KthBound before = kth_bound;
-    if (state.capacity >= 2 * query.k) {
-      const Candidate kth = workspace.kth_candidate(state.capacity, query.k);
-      kth_bound = {kth.score, kth.id};
+    const KthBound before = kth_bound_;
+    if (capacity_ >= 2 * query_.k) {
+      const Candidate kth = workspace_->kth_candidate(capacity_, query_.k);
+      kth_bound_ = {kth.score, kth.id};
     }
-    if (kth_bound.score == before.score && kth_bound.id == before.id)
-      workspace.reserve(query.k, result.num_candidates, outside);
+    if (kth_bound_.score == before.score && kth_bound_.id == before.id)
+      workspace_->reserve(query_.k, result.num_candidates, num_outside_);
+    launch();
   }
+  search_.pool_.give_back(std::move(workspace_));
+  return hits;
 }
 
 }  // namespace culmen::gpu

@@ -1,6 +1,8 @@
 // SingleSearch: one query from the host by the whole GPU, and its answer back on the host.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "culmen/search.h"
@@ -14,17 +16,37 @@ class SingleSearch {
  public:
   SingleSearch(const cuda::Limits& limits, WorkspacePool& pool) : limits_(limits), pool_(pool) {}
 
-  // Sets result.hits and adds the work to result.stats. On the current device; the version has rows. `engine` is
-  // bounded, scan, or gta with k up to kMaxSortedHits. Throws OutOfDeviceMemory or CudaError.
-  void search(const MirrorView& view, const ResolvedQuery& query, Engine engine, SearchResult& result) const;
+  // A search that has been launched, on the device that was current. Searches of several devices run at the same time.
+  class Running {
+   public:
+    // `engine` is bounded, scan, or gta with k up to kMaxSortedHits. The version has rows; it and the query must outlive
+    // this. Throws OutOfDeviceMemory or CudaError.
+    Running(const SingleSearch& search, const MirrorView& view, const ResolvedQuery& query, Engine engine);
+    // Waits for the end. Adds the work to stats. The same device is current. Throws as the constructor. Call it once.
+    std::vector<Hit> finish(SearchStats& stats);
+
+   private:
+    QueryArgument make_argument() const;
+    void launch();
+
+    const SingleSearch& search_;
+    const MirrorView& view_;
+    const ResolvedQuery& query_;
+    Engine engine_;
+    std::unique_ptr<Workspace> workspace_;
+    GridPlan plan_;
+    std::size_t num_outside_;
+    std::vector<std::byte> predicate_;
+    QueryArgument argument_;
+    KthBound kth_bound_;
+    std::size_t capacity_ = 0;  // of the candidates' list, of the latest launch
+  };
 
  private:
   GridPlan make_plan(const MirrorView& view, Engine engine) const;
   std::size_t first_capacity(const MirrorView& view, const ResolvedQuery& query, Engine engine) const;
   void launch(const MirrorView& view, Engine engine, const GridPlan& plan, const SearchStateRef& state,
               const QueryArgument& query, bool is_filtered, cudaStream_t stream) const;
-  std::vector<Hit> run(const MirrorView& view, const ResolvedQuery& query, Engine engine,
-                       Workspace& workspace, SearchStats& stats) const;
 
   cuda::Limits limits_;
   WorkspacePool& pool_;

@@ -3,6 +3,10 @@
 
 #include <limits>
 #include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "culmen/error.h"
 #include "culmen/index.h"
@@ -115,6 +119,67 @@ TEST(Schemas, ThatCannotBeAreRefused) {
   EXPECT_THROW(static_cast<void>(Index::create({.attributes = {{"a"}, {"a"}}})), InputError);
   EXPECT_EQ(Index::create({.attributes = {{"a"}}}, {.value_type = ValueType::float32}).info().value_type,
             ValueType::float32);
+}
+
+TEST(Schemas, WithoutRowsHoldWhateverComes) {
+  const std::vector<double> none, values = {0.1};
+  for (Index index : {Index::create({.attributes = {{"a"}}}), Index::build({0, {{"a"}}, {none}, {}, {}})}) {
+    EXPECT_EQ(index.info().value_type, ValueType::float64);
+    EXPECT_EQ(index.insert({1, {{"a"}}, {values}, {}, {}}).inserted, 1u);
+  }
+}
+
+// Two rows with a text as label and field each; validity: of the field.
+struct TwoTexts {
+  TwoTexts(std::string_view first, std::string_view second, std::vector<std::uint8_t> validity = {}) {
+    for (const std::string_view text : {first, second}) {
+      field.texts.bytes.insert(field.texts.bytes.end(), text.begin(), text.end());
+      field.texts.offsets.push_back(field.texts.bytes.size());
+    }
+    field.validity = std::move(validity);
+  }
+
+  TableView with_field() const {
+    TableView table = {2, {{"a"}}, {values}, {}, {}};
+    table.fields = {{.name = "t", .format = {.type = ColumnType::text}}};
+    table.field_views = {field.view()};
+    return table;
+  }
+  TableView with_labels() const { return {2, {{"a"}}, {values}, {}, field.texts.view()}; }
+
+  std::vector<double> values = {1, 2};
+  Texts field = {{{}, {0}}, {}};
+};
+
+std::string refusal_of(const TableView& table, Index index) {
+  const auto refusal = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const RowError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string built = refusal([&] { static_cast<void>(Index::build(table)); });
+  const std::string inserted = refusal([&] { index.insert(table); });
+  EXPECT_EQ(built, inserted);
+  return built;
+}
+
+TEST(Texts, AreUtf8) {
+  const TwoTexts good("gr\xC3\xBC\xC3\x9F", "\xE2\x82\xAC");
+  const auto refusal = [&](const TwoTexts& texts) {
+    const std::string field = refusal_of(texts.with_field(), Index::build(good.with_field()));
+    const std::string label = refusal_of(texts.with_labels(), Index::build(good.with_labels()));
+    return field + "; " + label;
+  };
+  EXPECT_EQ(refusal(good), "; ");
+  const std::string second_row = "row 2: column \"t\": the text is not UTF-8; row 2: the label is not UTF-8";
+  EXPECT_EQ(refusal(TwoTexts("a", "b\xFF")), second_row);
+  const std::string first_row = "row 1: column \"t\": the text is not UTF-8; row 1: the label is not UTF-8";
+  EXPECT_EQ(refusal(TwoTexts("\xC3", "\xBC")), first_row);  // together they are a letter
+  const TwoTexts missing("\xFF", "b", {0b10});
+  EXPECT_EQ(refusal_of(missing.with_field(), Index::build(good.with_field())), "");
 }
 
 // The same as an index that was built of all the rows.

@@ -8,6 +8,7 @@
 #include <set>
 #include <variant>
 
+#include "base/utf8.h"
 #include "culmen/table.h"
 #include "table/text.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -49,7 +50,7 @@ inline void check_texts(const Labels& texts, std::size_t num_rows) {
   require(texts.offsets.size() == num_rows + 1, "a text a row");
   require(texts.offsets.back() == texts.bytes.size(), "texts end where their bytes end");
   for (std::size_t row = 0; row < num_rows; ++row)
-    require(io::find_invalid_utf8(texts.view()[row]) == std::string_view::npos, "texts are UTF-8");
+    require(find_invalid_utf8(texts.view()[row]) == std::string_view::npos, "texts are UTF-8");
 }
 
 inline void check_fields(const Table& table) {

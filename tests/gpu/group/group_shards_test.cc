@@ -97,6 +97,35 @@ TEST(Shards, DivideTheMemoryOfALargeTable) {
   }
 }
 
+// Most of these queries are handed over by their walks, and then devices share their k-th score bounds.
+TEST(Shards, ShareBoundsOfSlowQueries) {
+  SKIP_WITHOUT_GPU();
+  constexpr std::size_t kWidth = 8;
+  Random random(83);
+  for (const ValueClass value_class :
+       {ValueClass::correlated, ValueClass::anticorrelated, ValueClass::small_integers}) {
+    const Table table = random_table(random, value_class, 300'000, kWidth);
+    const Index index = Index::build(table.view());
+    std::vector<double> weights;
+    for (std::size_t i = 0; i < 400 * kWidth; ++i) weights.push_back(random.uniform(-1, 1));
+    for (const std::size_t count : {2, 3}) {
+      const DeviceGroup group = index.to_devices(devices_of(count), {.layout = DeviceLayout::shard});
+      for (const std::size_t k : {1, 16, 200}) {
+        for (const Filter& where : {Filter(), col(0) <= 0.5}) {
+          const QueryBatch batch = {.weights = weights, .k = k, .where = where};
+          const BatchAnswers expected = index.search_batch(batch);
+          for (int repeat = 0; repeat < 2; ++repeat) {
+            const BatchAnswers found = group.search_batch(batch);
+            ASSERT_EQ(found.counts, expected.counts) << value_class_name(value_class) << ", k=" << k;
+            ASSERT_EQ(found.ids, expected.ids) << value_class_name(value_class) << ", k=" << k;
+            ASSERT_EQ(found.scores, expected.scores) << value_class_name(value_class) << ", k=" << k;
+          }
+        }
+      }
+    }
+  }
+}
+
 // Compares parts with the oracle. They follow the index as long as that is the same.
 class ShardChecks {
  public:

@@ -296,7 +296,8 @@ TEST_P(BesideAWriter, GroupsAnswerOfOneVersion) {
   const DeviceGroup group = group_over(published, 3, DeviceMemory::device, GetParam());
   std::atomic<int> num_wrong = 0, num_batches = 0;
   const auto search = [&](std::uint64_t seed, const std::stop_token& stop) {
-    for (Random random(seed); !stop.stop_requested(); ++num_batches) {
+    Random random(seed);
+    do {
       std::vector<Query> queries;
       for (std::size_t q = 0; q < 4 * gpu::LoadBalance::kLeastShare; ++q)
         queries.push_back({.weights = random_weights(random, 3), .k = random.pick<std::size_t>({1, 5, 100})});
@@ -308,7 +309,8 @@ TEST_P(BesideAWriter, GroupsAnswerOfOneVersion) {
       }
       const SearchResult one = group.search(queries[0]);
       if (one.version() < known || one.hits != hits_of_cpu(*one.snapshot, queries[0])) ++num_wrong;
-    }
+      ++num_batches;
+    } while (!stop.stop_requested());
   };
   {
     std::vector<std::jthread> threads;

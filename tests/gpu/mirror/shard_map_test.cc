@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "culmen/index.h"
 #include "tests/cases.h"
+#include "tests/field_trial.h"
 #include "tests/index/write/written_tree.h"
 
 namespace culmen::test {
@@ -122,6 +124,55 @@ TEST_P(ShardMapAfter, EveryLeafIsInOnePart) {
       tree.write();
     }
   }
+}
+
+// Empty if the child zones of each node of a part are those that its children have on the host.
+std::string zones_fault(const Snapshot& s, const ShardMap& map) {
+  const ChildZonesLayout layout = s.arena->child_zones_layout();
+  std::vector<std::byte> bytes(layout.node_bytes()), node_bytes(s.arena->node_bytes());
+  for (const std::uint32_t host : map.own_nodes(s.order().nodes)) {
+    map.write_child_zones(s, host, bytes.data());
+    map.write_node(s, host, node_bytes.data());
+    const NodeRef here = {node_bytes.data()}, there = s.node(host);
+    const ChildZonesRef zones(bytes.data(), layout), expected = s.arena->child_zones(host);
+    const gpu::SlotNumbers& below = here.header().level == 1 ? map.leaves() : map.nodes();
+    for (std::uint32_t c = 0; c < here.header().num_children; ++c) {
+      std::uint32_t h = 0;
+      while (there.children()[h] != below.on_host(here.children()[c])) ++h;
+      const auto differ = [&](const ChildGaps& a, const ChildGaps& b) {
+        return (a.some_missing >> c & 1) != (b.some_missing >> h & 1) ||
+               (a.some_present >> c & 1) != (b.some_present >> h & 1);
+      };
+      for (std::size_t a = 0; a < layout.num_attributes; ++a)
+        if (differ(zones.gaps(a), expected.gaps(a))) return "gaps of an attribute";
+      for (std::size_t f = 0; f < layout.num_fields; ++f) {
+        const ChildZones &a = zones.zones(f), &b = expected.zones(f);
+        if (differ(a.gaps, b.gaps)) return "gaps of a field";
+        if (a.minimum[c] != b.minimum[h] || a.maximum[c] != b.maximum[h] || a.set[c] != b.set[h])
+          return "a zone";
+      }
+    }
+  }
+  return "";
+}
+
+TEST(ShardMaps, MoveTheZonesOfChildren) {
+  std::size_t num_trees = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    FieldTrial trial(seed, [&](const Index& index, const FieldOracle&, Random&) -> std::string {
+      const std::shared_ptr<const Snapshot> snapshot = snapshot_of(index);
+      if (snapshot->height == 0) return "";
+      ++num_trees;
+      for (std::uint32_t shard = 0; shard < 3; ++shard) {
+        ShardMap map({shard, 3, 1}, *snapshot->arena);
+        map.update(*snapshot, changes_since(*snapshot, std::nullopt));
+        if (std::string fault = zones_fault(*snapshot, map); !fault.empty()) return fault;
+      }
+      return "";
+    });
+    EXPECT_EQ(trial.run(false), "") << "seed " << seed;
+  }
+  EXPECT_GT(num_trees, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShardMapAfter, testing::ValuesIn(all_writes()),

@@ -77,7 +77,8 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
                          static_cast<std::uint32_t>(stride),
                          static_cast<std::uint32_t>(k),
                          gpu::make_sweep(mirror, memory.data(), room.most, k),
-                         !predicates.empty()};
+                         !predicates.empty(),
+                         nullptr};
   batch.sweep.capacity = std::min(batch.sweep.capacity, room.capacity);
   batch.sweep.visits_alone = room.visits_alone;
   batch.sweep.most_items =  // at least the roots fit
