@@ -12,8 +12,9 @@ import importlib.util
 import statistics
 import time
 
-import culmen
 import numpy as np
+
+import culmen
 
 SIZES = [
     (20_000, 64, 10_000),

@@ -10,10 +10,12 @@
 
 namespace culmen {
 
-// Asks a few of the questions by bounds, and lets each give up once it has cost what its share of a pass would. True if
-// most gave up. Always false on a machine where the pass is slow, for few questions and for narrow tables. All threads
-// of the caller's arena.
+// Whether the batch is large enough for a pass, the table wide enough, and the machine has instructions for it.
+bool may_pass(const Snapshot& snapshot, std::size_t num_questions);
+
+// Asks a few of the questions by bounds, and compares the time that takes with what a pass would. `has_codes`: the
+// table need not be coded first. All threads of the caller's arena.
 bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
-                  const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of);
+                  const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of, bool has_codes);
 
 }  // namespace culmen
