@@ -161,6 +161,13 @@ std::optional<std::int64_t> parse_date(std::string_view text) {
   return rest.at_end() ? days : std::nullopt;
 }
 
+bool begins_with_no_day(std::string_view text) {
+  TimeText digits(text), date(text);
+  const bool is_spelled = digits.take_digits(4) >= 0 && digits.take('-') && digits.take_digits(2) >= 0 &&
+                          digits.take('-') && digits.take_digits(2) >= 0;
+  return is_spelled && !take_date(date);
+}
+
 std::optional<ParsedTimestamp> parse_timestamp(std::string_view text) {
   TimeText rest(text);
   const std::optional<std::int64_t> days = take_date(rest);

@@ -13,6 +13,9 @@ namespace culmen {
 // Parses YYYY-MM-DD as days since 1970-01-01. Returns nullopt for any other text, and for days that do not exist.
 std::optional<std::int64_t> parse_date(std::string_view text);
 
+// Whether the text begins with a day, as YYYY-MM-DD, that does not exist.
+bool begins_with_no_day(std::string_view text);
+
 struct ParsedTimestamp {
   std::int64_t seconds = 0;       // since 1970-01-01T00:00:00, in UTC if there is a zone; rounded down
   std::uint32_t nanoseconds = 0;  // 0 to 999'999'999, added to the seconds

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/lower_case.h"
+
 namespace culmen {
 namespace {
 
@@ -28,12 +30,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t kShortestBeginning = 3;
+  const std::string wanted = lower_case(std::string(word));
   std::size_t least = (word.size() + 2) / 3 + 1;  // a larger distance is another word
   std::string found;
   for (const std::string& candidate : known) {
-    const bool begins = word.size() >= kShortestBeginning && candidate.starts_with(word);
-    const std::size_t letters = begins ? 0 : edit_distance(word, candidate);
-    if (letters >= least) continue;
+    const std::string name = lower_case(candidate);
+    if (name == wanted) return candidate;
+    const bool begins = wanted.size() >= kShortestBeginning && name.starts_with(wanted);
+    const std::size_t letters = begins ? 0 : edit_distance(wanted, name);
+    const bool has_nothing_in_common = letters == std::max(wanted.size(), name.size());
+    if (letters >= least || has_nothing_in_common) continue;
     least = letters;
     found = candidate;
   }

@@ -7,8 +7,8 @@
 
 namespace culmen {
 
-// Returns the known word nearest to `word`: one that differs by a few wrong, missing, extra or swapped letters, or one
-// that begins with `word`. Empty if none is near.
+// Returns the known word nearest to `word`: one that differs in the case of ASCII letters alone, or else by a few wrong,
+// missing, extra or swapped letters, or one that begins with `word`. Empty if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
 // Returns ` (did you mean "query"?)` with the nearest word, or an empty text if none is near.

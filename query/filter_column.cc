@@ -37,6 +37,8 @@ bool takes_number(const ColumnFormat& format, const Literal& literal) {
   }
 }
 
+constexpr std::size_t kDayLetters = 10;  // YYYY-MM-DD
+
 // What a column holds, and how its values are written in a filter.
 struct Spelling {
   const char *values, *literal;
@@ -155,7 +157,12 @@ std::string fault_of_literal(const FilterColumn& column, const Literal& literal,
   const ColumnFormat& format = format_of(column, snapshot);
   const bool fits =
       is_number(literal) ? takes_number(format, literal) : takes_text(format, std::get<std::string>(literal));
-  return fits ? std::string() : type_clash(column, snapshot);
+  if (fits) return {};
+  const bool holds_times = format.type == ColumnType::date || format.type == ColumnType::timestamp;
+  if (const std::string* text = std::get_if<std::string>(&literal);
+      text != nullptr && holds_times && begins_with_no_day(*text))
+    return "there is no day '" + text->substr(0, kDayLetters) + "'";
+  return type_clash(column, snapshot);
 }
 
 std::string type_clash(const FilterColumn& column, const Snapshot& snapshot) {

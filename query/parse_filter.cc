@@ -139,8 +139,12 @@ class FilterParser {
 
   Filter negation() {
     const Nesting nesting(*this);
-    if (take_not()) return !negation();
-    if (!take('(')) return condition();
+    const bool negated = take_not();
+    if (take('(')) return unless(negated, rest_of_group());
+    return negated ? !negation() : condition();
+  }
+
+  Filter rest_of_group() {
     Filter filter = any();
     skip_space();
     if (!take(')')) fail(found_instead("`and`, `or` or `)`"));

@@ -268,10 +268,11 @@ ColumnSelection select_columns(const std::vector<std::string>& names, const Read
   return Selector(names, options, file).select(by_position);
 }
 
-void check_column_counts(const std::vector<std::string>& attributes, std::size_t num_fields, bool chosen,
-                         const std::string& file) {
+void check_column_counts(const std::vector<std::string>& attributes, const std::vector<std::string>& fields,
+                         bool chosen, const std::string& file) {
   if (attributes.empty())
-    throw InputError(file + ": no attribute: expected at least one numeric column besides id and label");
+    throw InputError(file + ": no attribute: expected at least one numeric column besides id and label" +
+                     (fields.empty() ? "" : "; the other columns are " + quote_list(fields)));
   if (attributes.size() > kMaxAttributes && !chosen) {
     constexpr std::size_t kShown = 10;
     throw InputError(file + ": " + std::to_string(attributes.size()) + " columns of numbers, and at most " +
@@ -281,8 +282,8 @@ void check_column_counts(const std::vector<std::string>& attributes, std::size_t
                          std::to_string(attributes.size() - kShown) + " more",
                      InputError::Remedy::choose_attributes);
   }
-  if (num_fields > kMaxFields) {
-    throw InputError(file + ": " + std::to_string(num_fields) +
+  if (fields.size() > kMaxFields) {
+    throw InputError(file + ": " + std::to_string(fields.size()) +
                          " columns besides the ranked ones, and at most " + std::to_string(kMaxFields) +
                          " can be kept: choose them",
                      InputError::Remedy::choose_columns);

@@ -43,10 +43,10 @@ ColumnSelection select_columns(const std::vector<std::string>& names, const Read
 std::string id_title(const Schema& schema);
 std::string label_title(const Schema& schema);
 
-// Throws InputError if there are no attributes, or too many attributes or fields. `attributes`: their names; `chosen`: by
-// the caller.
-void check_column_counts(const std::vector<std::string>& attributes, std::size_t num_fields, bool chosen,
-                         const std::string& file);
+// Throws InputError if there are no attributes, or too many attributes or fields. `attributes`, `fields`: their names;
+// `chosen`: by the caller.
+void check_column_counts(const std::vector<std::string>& attributes, const std::vector<std::string>& fields,
+                         bool chosen, const std::string& file);
 
 // a0, a1, ...: names for files that have none.
 std::vector<std::string> default_column_names(std::size_t num_columns);

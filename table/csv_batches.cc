@@ -169,8 +169,10 @@ BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, con
     BatchSink sink(name, options, batches, take);
     CsvParser parser(source, name, options, delimiter, tuning, ReadPolicy::as_it_comes, true);
     parser.skip(batches.skip_rows);
-    parser.parse(sink);
-    totals = sink.finish();
+    parser.hinting([&] {
+      parser.parse(sink);
+      totals = sink.finish();
+    });
   });
   return totals;
 }

@@ -358,7 +358,7 @@ bool CsvChunkParser::parse_text_cell(const Target& target, CsvRows& rows) {
   const CsvField& field = splitter_.fields()[target.position];
   const std::string_view text = field_value(field, scratch_);
   if (find_invalid_utf8(text) != std::string_view::npos) {
-    return refuse(target.position, "UTF-8 text", text, "",
+    return refuse(target.position, "UTF-8 text", text, kOtherEncodingHint,
                   schema_.has_choice ? InputError::Remedy::none : InputError::Remedy::choose_columns);
   }
   if (text.empty() && !field.quoted) {
@@ -385,7 +385,7 @@ bool CsvChunkParser::parse_id(const Target& target, CsvRows& rows) {
 bool CsvChunkParser::parse_label(const Target& target, CsvRows& rows) {
   const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
   if (find_invalid_utf8(text) != std::string_view::npos)
-    return refuse(target.position, "UTF-8 text", text, "", InputError::Remedy::none);
+    return refuse(target.position, "UTF-8 text", text, kOtherEncodingHint, InputError::Remedy::none);
   rows.labels.add(text);
   return true;
 }

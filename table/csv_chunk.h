@@ -18,6 +18,10 @@
 
 namespace culmen::io {
 
+// Behind errors of bytes that are no UTF-8.
+inline constexpr std::string_view kOtherEncodingHint =
+    " (is it Windows-1252 or Latin-1? convert it with: iconv -f WINDOWS-1252 -t UTF-8)";
+
 struct CsvFault {
   std::uint64_t line = 0;  // from 0, counted from the chunk's first line
   std::size_t column = 0;  // from 1

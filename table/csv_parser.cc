@@ -57,7 +57,8 @@ std::vector<std::string> parse_header(const RecordSplitter& splitter, const std:
     names.push_back(header_name(field));
     if (find_invalid_utf8(names.back()) != std::string_view::npos) {
       throw_csv_fault(name, 1, names.size(),
-                      "expected a UTF-8 column name, found " + quote_excerpt(names.back()));
+                      "expected a UTF-8 column name, found " + quote_excerpt(names.back()) +
+                          std::string(kOtherEncodingHint));
     }
     if (!names.back().empty() && !seen.insert(names.back()).second) {
       throw_csv_fault(name, 1, names.size(),
@@ -65,6 +66,34 @@ std::vector<std::string> parse_header(const RecordSplitter& splitter, const std:
     }
   }
   return names;
+}
+
+struct Separator {
+  char letter;
+  const char *name, *remedy;
+};
+constexpr Separator kSeparators[] = {
+    {',', "comma", "name the file .csv"},
+    {'\t', "tab", "name the file .tsv"},
+    {';', "semicolon", "save it with commas between columns, and points in numbers"},
+    {'|', "bar", "save it with commas between columns"},
+};
+
+// If the header has none of the separators that are expected, but others.
+std::string hint_of_separator(std::string_view header, char expected) {
+  std::string unquoted;
+  bool in_quotes = false;
+  for (const char c : header.substr(0, header.find_first_of("\r\n"))) {
+    if (c == '"') in_quotes = !in_quotes;
+    if (!in_quotes) unquoted += c;
+  }
+  if (unquoted.find(expected) != std::string::npos) return {};
+  const auto* wanted = std::ranges::find(kSeparators, expected, &Separator::letter);
+  for (const Separator& other : kSeparators)
+    if (unquoted.find(other.letter) != std::string::npos)
+      return std::string(" (the header has a ") + other.name + " and no " + wanted->name + ": " +
+             other.remedy + ")";
+  return {};
 }
 
 // A file without a header would lose its first row. Names that are numbers can be quoted, or chosen.
@@ -166,6 +195,7 @@ std::string_view CsvParser::read_header() {
     if (windows_.is_last()) throw_csv_fault(name_, 1, 1, "expected a header line, found an empty file");
     text = windows_.next(text);
   }
+  separator_hint_ = hint_of_separator(text, schema_.delimiter);
   if (state == RecordState::refused) {
     const RecordFault& fault = splitter.fault();
     const auto lines_before = static_cast<std::uint64_t>(std::count(text.data(), fault.position, '\n'));

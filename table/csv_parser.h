@@ -62,6 +62,10 @@ class CsvParser {
   // a fault.
   void skip(std::uint64_t num_records) { num_left_to_skip_ = num_records; }
 
+  // Calls f, which parses or uses what was parsed. If the header seems to have another separator, errors say so.
+  template <typename F>
+  void hinting(F&& f) const;
+
   // Runs in the caller's task arena. Throws for the first faulty record, after the sink got the rows before it.
   void parse(CsvRowSink& sink);
 
@@ -85,11 +89,27 @@ class CsvParser {
   const bool once_;
   CsvSchema schema_;
   ColumnSelection selection_;
+  std::string separator_hint_;
   std::vector<CsvColumn> known_columns_;
   std::vector<CellKinds> kinds_;
   std::vector<CsvRows> chunks_;
   std::uint64_t num_left_to_skip_ = 0;
   std::uint64_t num_lines_ = 0;  // before the window
 };
+
+template <typename F>
+void CsvParser::hinting(F&& f) const {
+  try {
+    f();
+  } catch (const RowError&) {  // of who uses the rows
+    throw;
+  } catch (const InputError& error) {
+    if (separator_hint_.empty()) throw;
+    throw InputError(error.what() + separator_hint_, error.remedy());
+  } catch (const InvalidArgument& error) {  // columns that are not there
+    if (separator_hint_.empty()) throw;
+    throw InvalidArgument(error.what() + separator_hint_);
+  }
+}
 
 }  // namespace culmen::io

@@ -195,21 +195,24 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
     {
       TableSink sink(source.num_bytes());
       CsvParser parser(source, name, options, delimiter, tuning, policy, false);
-      const std::exception_ptr fault = parse_until_fault(parser, sink);
-      columns = columns_to_read_again(parser, sink.has_seen_rows());
-      if (columns.empty()) {
+      parser.hinting([&] {
+        const std::exception_ptr fault = parse_until_fault(parser, sink);
+        columns = columns_to_read_again(parser, sink.has_seen_rows());
+        if (!columns.empty()) return;
         if (fault) std::rethrow_exception(fault);
         table = sink.finish(name, options, parser.kinds());
-        return;
-      }
+      });
+      if (columns.empty()) return;
       kinds = parser.kinds();
     }
     source.rewind();
     TableSink sink(source.num_bytes());
     CsvParser parser(source, name, options, delimiter, tuning, policy, true);
     parser.set_columns(std::move(columns));
-    parser.parse(sink);
-    table = sink.finish(name, options, kinds);
+    parser.hinting([&] {
+      parser.parse(sink);
+      table = sink.finish(name, options, kinds);
+    });
   });
   return table;
 }

@@ -123,7 +123,7 @@ TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<C
                       const std::string& file) {
   TableLayout layout;
   bool chosen = false;
-  std::vector<std::string> ranked;
+  std::vector<std::string> ranked, others;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const CsvColumn& column = columns[i];
     const KeptColumn& kept = column.kept;
@@ -136,11 +136,12 @@ TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<C
       layout.attribute_columns.push_back(i);
       chosen |= kept.is_named;
     } else {
+      others.push_back(kept.name);
       layout.fields.push_back({kept.name, kept.role.value_or(FieldRole::filter), format});
       layout.field_columns.push_back(i);
     }
   }
-  check_column_counts(ranked, layout.fields.size(), chosen, file);
+  check_column_counts(ranked, others, chosen, file);
   return layout;
 }
 

@@ -118,15 +118,15 @@ void MatrixReader<T>::select() {
                           " cannot hold ids: expected integers, found floats");
   }
   uses_.resize(num_stored_columns_);
-  std::vector<std::string> ranked;
+  std::vector<std::string> ranked, others;
   for (KeptColumn& column : selection_.columns) {
     column.is_attribute |= column.is_undecided;  // all columns of a matrix are numbers
     Use& use = uses_[column.position + num_prefix_];
     if (use != Use::attribute) use = column.is_attribute ? Use::attribute : Use::field;
-    if (column.is_attribute) ranked.push_back(column.name);
+    (column.is_attribute ? ranked : others).push_back(column.name);
   }
   const bool chosen = !options_.attributes.empty() || options_.schema;
-  check_column_counts(ranked, selection_.columns.size() - ranked.size(), chosen, name_);
+  check_column_counts(ranked, others, chosen, name_);
 }
 
 template <Element T>

@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
 
+#include "base/lower_case.h"
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "table/byte_source.h"
@@ -16,12 +16,6 @@
 
 namespace culmen {
 namespace {
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
 
 bool take_suffix(std::string_view& name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return false;

@@ -8,6 +8,7 @@
 
 #include "culmen/error.h"
 #include "culmen/index.h"
+#include "culmen/sharded_index.h"
 #include "tools/any_index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
@@ -32,7 +33,13 @@ std::string log_text(const std::string& directory, const RecoveryInfo& log) {
   return text;
 }
 
-constexpr std::string_view kRepairHint = "culmen repair DIR -o NEWDIR saves the intact rows\n";
+// A shard that was repaired is another index, which the manifest does not list.
+std::string_view remedy(const std::string& directory) {
+  return ShardedIndex::is_at(directory) ? "restore the shard from a copy, or build the sharded index again; "
+                                          "culmen repair DIR/SHARD -o NEWDIR "
+                                          "saves the intact rows of a damaged shard\n"
+                                        : "culmen repair DIR -o NEWDIR saves the intact rows\n";
+}
 
 // `first`: the one at which opening ended.
 std::vector<std::string> all_faults(const std::string& directory, const Error& first) {
@@ -64,12 +71,12 @@ std::string lines_of(const std::vector<std::string>& faults) {
 ExitCode run(const VerifyArguments& arguments) {
   std::optional<AnyIndex> opened;
   if (const std::vector<std::string> faults = faults_at_opening(arguments, opened); !faults.empty())
-    return print_result(lines_of(faults).append(kRepairHint), ExitCode::bad_data);
+    return print_result(lines_of(faults).append(remedy(arguments.directory)), ExitCode::bad_data);
   const AnyIndex& index = *opened;
   const std::vector<std::string> faults = index.verify(arguments.deep);
   std::string text = lines_of(faults);
   if (!faults.empty())
-    text += kRepairHint;
+    text += remedy(arguments.directory);
   else
     text +=
         fmt::format("{}: no fault found in {}\n", arguments.directory, counted(index.info().num_rows, "row"));

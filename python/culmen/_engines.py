@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,8 @@ from ._shards import Failure, Shards, Version
 #: start a process.
 _ATTEMPTS = 30
 _FIRST_PAUSE = 0.05
+#: Empty calls of a kind that are measured.
+_PINGS = 5
 
 
 class ShardUnavailable(Error, ConnectionError):
@@ -33,6 +36,7 @@ class Engine(ABC):
         self.directories = tuple(directories)
         self.is_writing = False  # each shard has one process that may change it
         self._costs: tuple[float, float] | None = None
+        self._all_answered = True  # when they were asked last
 
     @property
     @abstractmethod
@@ -61,28 +65,38 @@ class Engine(ABC):
     def close(self) -> None:
         """Lets go of the shards."""
 
-    @property
-    def costs(self) -> tuple[float, float]:
-        """Seconds of an empty call to one shard, and of one to each."""
-        if self._costs is None:
-            one, all = {0: ("ping",)}, dict.fromkeys(range(len(self.directories)), ("ping",))
-            self.ask(all)
-            self._costs = self._measured(one), self._measured(all)
+    def trouble(self) -> str:
+        """What is wrong with the engine itself, if that is why calls are not answered."""
+        return ""
+
+    def costs(self, deadline: float | None = None) -> tuple[float, float] | None:
+        """Seconds of an empty call to one shard, and of one to each. None while nobody knows: if a shard does not
+        answer, or did not when it was asked last and there is a deadline. Half of the time is left to the caller."""
+        if self._costs is None and (deadline is None or self._all_answered):
+            now = time.monotonic()
+            until = None if deadline is None else now + (deadline - now) / 2
+            with contextlib.suppress(TimeoutError):
+                one, all = {0: ("ping",)}, dict.fromkeys(range(len(self.directories)), ("ping",))
+                self._ping(all, until)
+                self._costs = self._measured(one, until), self._measured(all, until)
         return self._costs
 
-    def _measured(self, requests: Mapping[int, tuple[Any, ...]]) -> float:
-        times = []
-        for _ in range(5):
-            start = time.perf_counter()
-            self.ask(requests)
-            times.append(time.perf_counter() - start)
-        return sorted(times)[len(times) // 2]
+    def _measured(self, requests: Mapping[int, tuple[Any, ...]], until: float | None) -> float:
+        return sorted(self._ping(requests, until) for _ in range(_PINGS))[_PINGS // 2]
+
+    def _ping(self, requests: Mapping[int, tuple[Any, ...]], until: float | None) -> float:
+        start = time.monotonic()
+        self.ask(requests, None if until is None else max(0.0, until - start))
+        if not self._all_answered:
+            raise TimeoutError
+        return time.monotonic() - start
 
     def ask(self, requests: Mapping[int, tuple[Any, ...]], timeout: float | None = None) -> dict[int, Any]:
         """Makes one call a shard, all at once, again where a worker died. An answer may be an exception."""
         deadline = None if timeout is None else time.monotonic() + timeout
         answers: dict[int, Any] = {}
         pending, pause = dict(requests), _FIRST_PAUSE
+        is_late = False
         for _attempt in range(_ATTEMPTS):
             calls = [self.submit(shard, *request) for shard, request in pending.items()]
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -90,18 +104,23 @@ class Engine(ABC):
                 answers[shard] = outcome.error if isinstance(outcome, Failure) else outcome
                 if not isinstance(outcome, WorkerLost):
                     del pending[shard]
-            if not pending or (deadline is not None and time.monotonic() >= deadline):
+            is_late = deadline is not None and time.monotonic() >= deadline
+            if not pending or is_late:
                 break
-            time.sleep(pause)
+            time.sleep(pause if deadline is None else min(pause, max(0.0, deadline - time.monotonic())))
             pause = min(1.0, 2 * pause)
-        return {shard: self._named(shard, answer) for shard, answer in answers.items()}
+        named = {shard: self._named(shard, answer, is_late) for shard, answer in answers.items()}
+        self._all_answered = not any(isinstance(answer, ShardUnavailable) for answer in named.values())
+        return named
 
-    def _named(self, shard: int, answer: Any) -> Any:
-        """Says which shard did not answer."""
-        if isinstance(answer, (WorkerLost, TimeoutError)) and not isinstance(answer, Error):
-            reason = "in time" if isinstance(answer, TimeoutError) else f"in {_ATTEMPTS} attempts: {answer}"
-            return ShardUnavailable(f"shard {shard} ({self.directories[shard]}) did not answer {reason}")
-        return answer
+    def _named(self, shard: int, answer: Any, is_late: bool) -> Any:
+        """Says which shard did not answer, and why."""
+        if isinstance(answer, Error) or not isinstance(answer, (WorkerLost, TimeoutError)):
+            return answer
+        within = "in time" if is_late or isinstance(answer, TimeoutError) else f"in {_ATTEMPTS} attempts"
+        text = f"shard {shard} ({self.directories[shard]}) did not answer {within}"
+        reason = self.trouble() or str(answer)
+        return ShardUnavailable(f"{text}: {reason}" if reason else text)
 
 
 class ThreadEngine(Engine):

@@ -77,7 +77,8 @@ def _read(files: Mapping[str, str], choice: Choice) -> Source:
     wanted = choice.named_columns(names)
     for name in wanted:
         if name not in names:
-            raise InvalidArgument(f"no column {name!r}; there are {', '.join(map(repr, names))}")
+            meant = _core.did_you_mean(name, names)
+            raise InvalidArgument(f"no column {name!r}{meant}; there are {', '.join(map(repr, names))}")
     read = names if choice.columns is None else wanted
     fragments = list(dataset.get_fragments())
     _refuse_lacking(fragments, read, files)

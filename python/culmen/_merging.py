@@ -76,6 +76,11 @@ def _joined_field(parts: Sequence[Any]) -> Any:
     return np.concatenate([values for values, _ in parts]), gaps
 
 
+def no_rows(num_attributes: int, field_kinds: str) -> tuple[np.ndarray, list[str], list[Any]]:
+    fields: list[Any] = [[] if kind == "t" else (np.zeros(0), None) for kind in field_kinds]
+    return np.zeros((0, num_attributes)), [], fields
+
+
 def selected_rows(rows: tuple[np.ndarray, list[str], list[Any]], where: np.ndarray) -> tuple[Any, ...]:
     values, labels, fields = rows
     return values[where], [labels[i] for i in where], [_selected_field(field, where) for field in fields]
@@ -104,6 +109,7 @@ class MergedAnswer:
         self.ids, self.scores = merged.ids, merged.scores
         self.version = sum(origin.versions)
         self._merged = merged
+        self._schema = origin.schema
         self._elapsed = elapsed
         self._rows: tuple[Any, ...] | None = None
 
@@ -112,7 +118,11 @@ class MergedAnswer:
 
     def _taken(self) -> tuple[Any, ...]:
         if self._rows is None:
-            self._rows = self._merged.rows()
+            self._rows = (
+                self._merged.rows()
+                if self._merged.asked
+                else no_rows(len(self._schema.names), self._schema.field_kinds)
+            )
         return self._rows
 
     @property
@@ -222,7 +232,7 @@ class _Rows:
         numbers = np.unique(shards)
         found = self._lookup({int(shard): ids[shards == shard] for shard in numbers})
         if not len(numbers):
-            return np.zeros((0, 0)), [], [[] if kind == "t" else (np.zeros(0), None) for kind in field_kinds]
+            return no_rows(0, field_kinds)
         rows = joined_rows([found[int(shard)] for shard in numbers])
         return selected_rows(rows, np.argsort(order, kind="stable"))
 

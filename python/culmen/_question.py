@@ -15,7 +15,7 @@ from ._errors import InvalidArgument
 from ._merging import Asked, Many, Merged, MergedAnswer, Origin, ShardedBatchResult, ShardedResult
 from ._queries import as_matrix, by_name, is_matrix, search_matrix
 from ._rounds import Rounds
-from ._shards import Stale
+from ._shards import Stale, part_of
 from ._view import View
 
 #: Parts of many queries that are under way at the same time, and how many queries they have.
@@ -113,7 +113,7 @@ class Question:
         best = _most_promising(bounds)
         may_answer = bounds >= floors
         may_answer[best, np.arange(len(best))] = True  # somebody has to refuse what is wrong with the query
-        if not self._rounds.are_two(len(matrix), view.engine, calls_overlap):
+        if not self._rounds.are_two(len(matrix), view.engine, calls_overlap, deadline):
             return self._round(view, matrix, may_answer, floors, lost, deadline, is_second=False)
         is_first = np.arange(len(bounds))[:, None] == best
         asked = self._round(view, matrix, is_first, floors, lost, deadline, is_second=False)
@@ -145,16 +145,16 @@ class Question:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         asked = []
         for shard, answer in sorted(view.engine.ask(requests, left).items()):
-            if isinstance(answer, Exception):
-                self._check(answer)
+            try:
+                asked.append(Asked(shard, queries[shard], part_of(answer, view.versions[shard])))
+            except Exception as error:
+                self._check(error)
                 lost.add(shard)
-            else:
-                asked.append(Asked(shard, queries[shard], answer))
         self._rounds.learn([(len(a.queries), a.part.elapsed) for a in asked], is_second)
         return asked
 
     def _check(self, error: Exception) -> None:
-        """Raises unless the answer may do without the shard."""
+        """Raises it unless the answer may do without the shard."""
         if isinstance(error, (Stale, InvalidArgument)) or not self._allow_partial:
             raise error
 

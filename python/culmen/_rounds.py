@@ -23,7 +23,7 @@ class Rounds:
         self._seconds: dict[bool, float] = {}  # a query in a shard: without a floor, with one
         self._num_questions = 0
 
-    def are_two(self, num_queries: int, engine: Engine, calls_overlap: bool) -> bool:
+    def are_two(self, num_queries: int, engine: Engine, calls_overlap: bool, deadline: float | None) -> bool:
         """calls_overlap: shards are at work on other queries while the calls are on their way."""
         if self._num_shards == 1:
             return False
@@ -35,19 +35,25 @@ class Rounds:
             free, floored = self._seconds[False], self._seconds[True]
         if calls_overlap:
             return (floored < free) != is_trial
-        return (self._of_two(num_queries, free, floored, engine) < self._of_one(num_queries, free, engine)) != is_trial
+        costs = engine.costs(deadline)
+        if costs is None:
+            return False
+        of_one = self._of_one(num_queries, free, engine, costs)
+        return (self._of_two(num_queries, free, floored, engine, costs) < of_one) != is_trial
 
-    def _of_one(self, num_queries: int, free: float, engine: Engine) -> float:
+    def _of_one(self, num_queries: int, free: float, engine: Engine, costs: tuple[float, float]) -> float:
         at_once = min(self._num_shards, engine.num_workers)
-        return engine.costs[1] + num_queries * free * self._num_shards / at_once
+        return costs[1] + num_queries * free * self._num_shards / at_once
 
-    def _of_two(self, num_queries: int, free: float, floored: float, engine: Engine) -> float:
+    def _of_two(
+        self, num_queries: int, free: float, floored: float, engine: Engine, costs: tuple[float, float]
+    ) -> float:
         """The first round of a single query keeps one worker busy, that of many queries all."""
         first_at_once = min(num_queries, self._num_shards, engine.num_workers)
         second_at_once = min(self._num_shards - 1 if num_queries == 1 else self._num_shards, engine.num_workers)
-        first_call = engine.costs[0] if num_queries == 1 else engine.costs[1]
+        first_call = costs[0] if num_queries == 1 else costs[1]
         work = num_queries * (free / first_at_once + floored * (self._num_shards - 1) / second_at_once)
-        return first_call + engine.costs[1] + work
+        return first_call + costs[1] + work
 
     def learn(self, measured: Sequence[tuple[int, float]], is_second: bool) -> None:
         """Of each shard, how many queries it answered, and in how many seconds."""

@@ -208,7 +208,8 @@ def _selected(table: Any, columns: Sequence[str] | None) -> Any:
     for name in columns or ():
         if name not in table.column_names:
             known = ", ".join(map(repr, table.column_names))
-            raise InvalidArgument(f"no column {name!r}; there are {known}")
+            meant = _core.did_you_mean(name, table.column_names)
+            raise InvalidArgument(f"no column {name!r}{meant}; there are {known}")
     return table if columns is None else table.select(list(columns))
 
 

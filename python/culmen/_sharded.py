@@ -14,8 +14,8 @@ import numpy as np
 
 from . import _core
 from ._build import BuildOptions
-from ._engines import Engine, ThreadEngine
-from ._errors import InvalidArgument, IoError, NoIndex
+from ._engines import Engine, ShardUnavailable, ThreadEngine
+from ._errors import InvalidArgument, IoError
 from ._files import Path
 from ._ids import as_ids, id_of
 from ._merging import ShardedBatchResult, ShardedResult, joined_rows
@@ -28,7 +28,7 @@ from ._rounds import Rounds
 from ._shard_builds import MOST_SHARDS, Coordinator, LocalTasks, Tasks, parts_of
 from ._sharded_steps import Step
 from ._sharded_writes import ShardedBatch, Writer
-from ._shards import Stale, State, Version
+from ._shards import ShardMissing, Stale, State, Version
 from ._tables import Attributes, Choice, Missing
 from ._values import named_rows
 from ._view import View
@@ -205,15 +205,24 @@ class ShardedIndex:
         if self._directories_of(listed) != self._engine.directories:
             self._serve(listed)  # built again; questions that have begun keep the shards that they know
         states, faults = [], {}
-        known = {s: ("state", Version(shard["uuid"], shard["version"])) for s, shard in enumerate(listed)}
-        for number, answer in sorted(self._engine.ask(known).items()):
+        known = [Version(shard["uuid"], shard["version"], is_listed=True) for shard in listed]
+        seen: View | None = getattr(self, "_view", None)
+        histories = {version.uuid: version.history for version in seen.versions} if seen else {}
+        answers = self._engine.ask({s: ("state", v, histories.get(v.uuid, "")) for s, v in enumerate(known)})
+        for number, answer in sorted(answers.items()):
             if isinstance(answer, Exception):
                 faults[number] = answer
-                answer = State(known[number][1], listed[number]["statistics"], None, 0)
+                answer = State(known[number], listed[number]["statistics"], None, 0)
             states.append(answer)
-        if len(faults) == len(states):
+        if len(faults) < len(states):
+            return View.of(self._engine, states, faults)
+        if self._is_served():
             raise faults[0]
-        return View.of(self._engine, states, faults)
+        return self._looked()
+
+    def _is_served(self) -> bool:
+        """Whether the shards that the manifest lists are those of the engine, still."""
+        return self._directories_of(self._listed()) == self._engine.directories
 
     def _to_all(self, method: str, *arguments: Any) -> dict[int, tuple[Any, ...]]:
         return dict.fromkeys(range(self.num_shards), (method, *arguments))
@@ -299,11 +308,9 @@ class ShardedIndex:
         for _ in range(_RESTARTS):
             try:
                 return ask(self._view)
-            except (Stale, NoIndex) as error:
-                if isinstance(error, NoIndex) and self._directories_of(self._listed()) == self._engine.directories:
-                    # A NoIndex would invite callers to build another one in its place.
-                    advice = "restore its directory from a copy, or build the sharded index again"
-                    raise IoError(f"a shard is missing: {error}; {advice}") from error
+            except (Stale, ShardMissing) as error:
+                if isinstance(error, ShardMissing) and self._is_served():
+                    raise
                 self.refresh()
                 time.sleep(pause)
                 pause = min(1.0, 2 * pause)
@@ -424,10 +431,10 @@ class ShardedIndex:
 
     def refresh(self) -> str:
         """Loads what the writers of the shards have published since. Returns "unchanged", "advanced", or "replaced" if
-        the directory now holds other shards."""
+        the directory now holds other shards, or older files of a shard."""
         old = self._view.versions
         self._view = self._looked()
-        if [version.uuid for version in old] != [version.uuid for version in self._view.versions]:
+        if len(old) != len(self._view.versions) or any(map(Version.is_other_index, old, self._view.versions)):
             return "replaced"
         return "unchanged" if old == self._view.versions else "advanced"
 
@@ -498,12 +505,16 @@ class ShardedIndex:
 
     def process_of(self, shard: int) -> int:
         """The number of the process that serves a shard now."""
+        check_integer("shard", shard, 0, self.num_shards - 1)
         return int(_all_answers(self._engine, {shard: ("ping",)})[shard])
 
     @property
     def call_costs(self) -> tuple[float, float]:
         """Seconds of an empty call to one shard, and to all at once, as measured now or when it was last asked for."""
-        return self._engine.costs
+        costs = self._engine.costs()
+        if costs is None:
+            raise ShardUnavailable("not all shards answer")
+        return costs
 
     def __len__(self) -> int:
         return self._view.num_rows

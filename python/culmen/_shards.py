@@ -1,23 +1,32 @@
 """A shard where it is served: in this process, on a Dask worker, in a Ray actor. The messages are the same for all.
 
 A shard is opened by the first message that needs it, so whoever serves it may die and start again at any time. Every
-question names the version that it is about. Who cannot serve it says so, and the whole question is asked again: parts
-of two versions never meet in one answer.
+question names the version that it is about, and every answer the version that it is of. Who cannot serve a version says
+so, and the whole question is asked again: parts of two versions never meet in one answer.
+
+Versions are kept for questions that began before a change, and only the driver that asks knows whether it means such a
+version. One that it has read in the manifest, because the shard did not answer when it looked, may be long past: it is
+served only if the directory still holds it.
+
+Numbers of versions can come again: older files are restored, and then changed. So a driver names the history that it
+means, by a text that whoever serves the shard has drawn. A process that does not know the text looks into the directory
+once before it serves what it has kept; one that has seen the files be replaced serves no version of before.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _core
-from ._errors import Error, FormatError
+from ._errors import Error, FormatError, IoError, NoIndex
 from ._schema import Schema
 from ._sharded_steps import Step, steps_of
 
@@ -29,11 +38,22 @@ class Stale(Error):
     """The shard is at another version than the question. The answer is not wrong: there is none."""
 
 
-class Version(NamedTuple):
+class ShardMissing(IoError):
+    """There is no index where the manifest lists a shard. A NoIndex would invite callers to build one in its place."""
+
+
+@dataclass(frozen=True)
+class Version:
     """A version of an index; numbers of different indexes mean nothing to each other."""
 
     uuid: str
     number: int
+    is_listed: bool = field(default=False, compare=False)  # by the manifest: the shard has not said that it is there
+    history: str = field(default="", compare=False)  # of the shard's files; empty: any
+
+    def is_other_index(self, other: Version) -> bool:
+        is_other_history = bool(self.history and other.history) and self.history != other.history
+        return self.uuid != other.uuid or is_other_history
 
 
 class State(NamedTuple):
@@ -49,6 +69,7 @@ class State(NamedTuple):
 class Part:
     """What one shard answers: the hits of all queries one after the other, each query's best first."""
 
+    version: Version
     counts: np.ndarray  # [queries]
     ids: np.ndarray
     scores: np.ndarray
@@ -64,6 +85,23 @@ class Failure:
     error: Exception
 
 
+def _version_of(index: _core.Index) -> Version:
+    info = index.info()
+    return Version(info["uuid"], info["version"])
+
+
+def part_of(answer: Any, asked: Version) -> Part:
+    """What a search in a shard has answered. Raises if that is an error, or of another version than was asked."""
+    if isinstance(answer, Failure):
+        answer = answer.error
+    if isinstance(answer, Exception):
+        raise answer
+    assert isinstance(answer, Part)
+    if answer.version != asked:
+        raise Stale(f"an answer is of version {answer.version.number}, not {asked.number}")
+    return answer
+
+
 class Shard:
     """One shard of a table. Its methods are the messages; any number of threads may send them."""
 
@@ -75,25 +113,36 @@ class Shard:
         self._newest: _core.Index | None = None
         self._is_writable = False
         self._kept: dict[Version, _core.Index] = {}
+        self._histories = {""}  # texts for what is in the directory, and for what was there before
+        self._past_histories: set[str] = set()
 
     def ping(self) -> int:
         """Costs what a call costs. Returns the process."""
         return os.getpid()
 
-    def state(self, listed: Version) -> State:
-        """Opens the shard, or loads what was published since. `listed`: what the manifest says of it."""
+    def state(self, listed: Version, history: str) -> State:
+        """Opens the shard, or loads what was published since. `listed`: what the manifest says of it. `history`: as the
+        driver calls what it knows, if it does."""
         with self._lock:
-            version = self._refreshed()
-            if version.uuid != listed.uuid:
-                raise FormatError(f"{self._directory} holds another index than the manifest lists")
-            if version.number < listed.number:
-                raise FormatError(
-                    f"{self._directory} is at version {version.number}; the manifest has seen {listed.number}"
-                )
-            return self._state(version)
+            return self._state(self._looked(listed), history)
 
-    def _state(self, version: Version) -> State:
+    def _looked(self, listed: Version) -> Version:
+        """The version in the directory."""
+        version = self._refreshed()
+        if version.uuid != listed.uuid:
+            raise FormatError(f"{self._directory} holds another index than the manifest lists")
+        if version.number < listed.number:
+            raise FormatError(
+                f"{self._directory} is at version {version.number}; the manifest has seen {listed.number}"
+            )
+        return version
+
+    def _state(self, version: Version, history: str) -> State:
         index = self._kept[version]
+        if not history or not self._has_history(history):
+            history = next((known for known in self._histories if known), "") or secrets.token_hex(8)
+            self._histories.add(history)
+        version = replace(version, history=history)
         return State(version, _core.statistics(index), Schema.of(index), index.info()["next_id"])
 
     def search(
@@ -104,7 +153,7 @@ class Shard:
         index = self.at(version)
         answer = _core.answer_queries(index, self._copy, queries, statistics, engine, threads, field_kinds)
         counts, ids, scores, rows, stats = answer
-        return Part(counts, ids, scores, rows, stats, time.perf_counter() - start)
+        return Part(_version_of(index), counts, ids, scores, rows, stats, time.perf_counter() - start)
 
     def get(self, version: Version, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
         """The rows with these ids, of those that are here."""
@@ -138,7 +187,7 @@ class Shard:
         with self._lock:
             index = self._writable()
             result = _core.write(index, steps_of(steps), round_to_float32, version.number)
-            return result, self._state(self._refreshed())
+            return result, self._state(self._refreshed(), version.history)
 
     def flush(self) -> State:
         return self._maintained(_core.flush)
@@ -152,7 +201,7 @@ class Shard:
     def _maintained(self, work: Callable[[_core.Index], None]) -> State:
         with self._lock:
             work(self._writable())
-            return self._state(self._refreshed())
+            return self._state(self._refreshed(), "")
 
     def _writable(self) -> _core.Index:
         if self._newest is None or not self._is_writable:
@@ -162,6 +211,7 @@ class Shard:
         return self._newest
 
     def _adopt(self, newest: _core.Index) -> None:
+        self._kept.clear()  # the directory may have been replaced
         copy = None if self._device is None else newest.to_device(self._device, "auto")
         self._newest, self._copy = newest, copy
 
@@ -174,19 +224,34 @@ class Shard:
 
     def at(self, version: Version) -> _core.Index:
         with self._lock:
-            newest = version if version in self._kept else self._refreshed()
-            if version not in self._kept:
+            newest = version
+            if version.is_listed:
+                newest = self._looked(version)
+            elif version not in self._kept or version.history not in self._histories:
+                newest = self._refreshed()
+            if not self._has_history(version.history) or version not in self._kept:
                 raise Stale(f"{self._directory} is at version {newest.number}, not {version.number}")
+            if version.is_listed and newest != version:
+                raise Stale(f"{self._directory} is at version {newest.number}; the manifest lists {version.number}")
             return self._kept[version]
+
+    def _has_history(self, history: str) -> bool:
+        """Whether the text is for what is in the directory; one that nobody has told is from now on."""
+        if history in self._past_histories:
+            return False
+        self._histories.add(history)
+        return True
 
     def _refreshed(self) -> Version:
         if self._newest is None:
             self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0))
-        elif not self._is_writable:
-            self._newest.refresh()
+        elif not self._is_writable and self._newest.refresh() == "replaced":
+            self._kept.clear()
+            self._past_histories |= self._histories - {""}
+            self._histories = {""}
         assert self._newest is not None
         newest = self._newest.snapshot()
-        version = Version(newest.info()["uuid"], newest.version())
+        version = _version_of(newest)
         self._kept.setdefault(version, newest)
         while len(self._kept) > _KEPT_VERSIONS:
             del self._kept[next(iter(self._kept))]
@@ -213,6 +278,9 @@ class Shards:
         """Returns culmen's own errors, as Failure."""
         try:
             return getattr(self._shard(directory), method)(*arguments)
+        except NoIndex as error:
+            advice = "restore its directory from a copy, or build the sharded index again"
+            return Failure(ShardMissing(f"a shard is missing: {error}; {advice}"))
         except Error as error:
             return Failure(error)
 

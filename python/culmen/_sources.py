@@ -41,7 +41,8 @@ class Source:
             return self.index[name]
         if name not in self.columns:
             known = f"there are {', '.join(map(repr, self.columns))}" if self.columns else "the table has no columns"
-            raise InvalidArgument(f"no column {name!r} for {what}; {known}")
+            meant = _core.did_you_mean(name, list(self.columns))
+            raise InvalidArgument(f"no column {name!r} for {what}{meant}; {known}")
         return self.columns[name]
 
 

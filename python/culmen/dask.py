@@ -31,7 +31,7 @@ from ._question_tables import check_names, lists_of, merged_lists, weights_of, w
 from ._schema import Schema
 from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
-from ._shards import WRITING, Failure, Shards
+from ._shards import WRITING, Shards, Version, part_of
 from ._tables import Attributes
 from ._view import names_of
 
@@ -121,6 +121,9 @@ class DaskEngine(Engine):
                 self._looked_at = now
             return self._workers
 
+    def trouble(self) -> str:
+        return "" if self._known_workers() else "the cluster has no worker"
+
     def _home(self, shard: int) -> str | None:
         """The worker that has the shard open, or one with the fewest. A shard that is written stays where it is: its
         writer has a lock."""
@@ -181,8 +184,8 @@ class DaskEngine(Engine):
     def _drop_stranded(self, waiting: Sequence[Any], idle: set[Any]) -> set[Any]:
         """Cancels calls that no worker has, and that none had when it was asked before; returns the others of that
         kind. If all workers die, the scheduler does not give their tasks to new ones: a task that names a worker, even
-        one that may run elsewhere, then waits for that worker's return."""
-        if not waiting:
+        one that may run elsewhere, then waits for that worker's return. While there is no worker at all, calls wait."""
+        if not waiting or not self._known_workers():
             return set()
         taken = {key for keys in self._client.processing().values() for key in keys}
         found = {call.key for call in waiting if call.key not in taken}
@@ -197,6 +200,8 @@ class DaskEngine(Engine):
             call.cancel()
             return TimeoutError()
         error = call.exception() if call.status == "error" else None
+        if type(error).__name__ in ("NoWorkerError", "NoValidWorkerError"):  # which not all releases have
+            return TimeoutError(str(error))
         lost = (distributed.KilledWorker, distributed.CancelledError, distributed.comm.CommClosedError)
         return WorkerLost(str(error or "its answer was lost")) if error is None or isinstance(error, lost) else error
 
@@ -227,11 +232,9 @@ def _message_of(questions: Any, schema: Schema, k: int | None, rest: tuple[Any, 
     return bytes(message)
 
 
-def _with_answers(questions: Any, k: int | None, parts: Sequence[Any]) -> Any:
+def _with_answers(questions: Any, k: int | None, versions: Sequence[Version], answers: Sequence[Any]) -> Any:
     """A task: a partition of questions with what shards have answered, of the same kind."""
-    for part in parts:
-        if isinstance(part, Failure):
-            raise part.error
+    parts = [part_of(answer, version) for answer, version in zip(answers, versions)]
     return _with_lists(questions, merged_lists(parts, len(questions), k))
 
 
@@ -330,4 +333,4 @@ class ShardedIndex(_ShardedIndex):
         for shard, version in enumerate(view.versions):
             with dask.annotate(retries=_RETRIES, **self._engine.place_of(shard, "search")):
                 parts.append(call(*self._engine.address_of(shard), "search", version, message, *options))
-        return dask.delayed(_with_answers, pure=False)(partition, k, parts)
+        return dask.delayed(_with_answers, pure=False)(partition, k, view.versions, parts)

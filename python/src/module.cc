@@ -1,8 +1,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include "arrow_table.h"
+#include "base/suggestion.h"
 #include "bindings.h"
 #include "culmen/version.h"
 #include "errors.h"
@@ -13,6 +15,7 @@ NB_MODULE(_core, module) {
   namespace python = culmen::python;
   nanobind::set_leak_warnings(false);  // of what a daemon thread holds when the interpreter ends
   module.attr("version") = culmen::kVersion;
+  module.def("did_you_mean", &culmen::did_you_mean, nanobind::arg("word"), nanobind::arg("known"));
   python::translate_errors();
   python::watch_for_the_end();
   python::bind_filters(module);

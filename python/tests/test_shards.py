@@ -376,6 +376,150 @@ def test_a_shard_that_cannot_be_read_is_named(cluster, tmp_path):
     assert any("shard-1-1" in fault for fault in index.verify())
 
 
+@of_all
+def test_a_shard_whose_directory_is_gone_is_not_answered_for(cluster, tmp_path):
+    """Whoever serves it may hold an old version of it, which does not go with the new ones of the others."""
+    table, directory = table_of(200, seed=30), tmp_path / "s"
+    cluster.build(table, directory, ATTRIBUTES, shards=2, id="id", missing=0).close()
+    reader = cluster.open(directory)
+    assert len(reader.search([1, 1, 1, 1], 200, missing="fill")) == 200
+    ids = table["id"].to_pylist()
+    with culmen.ShardedIndex.open(directory, writable=True) as writer:
+        writer.upsert(rows_of(np.random.default_rng(31), ids))
+        writer.erase(ids[:80])
+        truth = writer.search([1, 1, 1, 1], 200, missing="fill")
+    shards = culmen._core.shards_of(truth.ids, 2)
+    of_lost = int(truth.ids[shards == 0][0])
+    os.rename(directory / "shard-1-0", tmp_path / "away")
+    reader.refresh()
+    for index in (reader, cluster.open(directory)):
+        for ask in (
+            lambda index: index.search([1, 1, 1, 1], 10),
+            lambda index: index.search(np.eye(4), 10),
+            lambda index: index.get(of_lost),
+            lambda index: of_lost in index,
+            lambda index: index.info,
+        ):
+            with pytest.raises(culmen.IoError, match="a shard is missing: .*shard-1-0") as caught:
+                ask(index)
+            assert not isinstance(caught.value, culmen.NoIndex)
+        partial = index.search([1, 1, 1, 1], 200, missing="fill", allow_partial=True)
+        assert partial.missing_shards == (0,)
+        assert partial.ids.tolist() == truth.ids[shards == 1].tolist()
+    os.rename(tmp_path / "away", directory / "shard-1-0")
+    for index in (reader, cluster.open(directory)):
+        assert_same(index.search([1, 1, 1, 1], 200, missing="fill"), truth)
+    os.rename(directory / "shard-1-0", tmp_path / "away")
+    os.rename(directory / "shard-1-1", tmp_path / "away-1")
+    for ask in (reader.refresh, lambda: cluster.open(directory)):
+        with pytest.raises(culmen.IoError, match="a shard is missing: .*shard-1-0") as caught:
+            ask()
+        assert not isinstance(caught.value, culmen.NoIndex)
+
+
+def test_a_shard_that_is_another_index_is_not_answered_for(cluster, tmp_path):
+    cluster.build(table_of(200, seed=32), tmp_path / "s", ATTRIBUTES, shards=2, id="id").close()
+    shutil.rmtree(tmp_path / "s" / "shard-1-1")
+    culmen.Index.build(table_of(90, seed=33), ATTRIBUTES, id="id").save(tmp_path / "s" / "shard-1-1")
+    index = cluster.open(tmp_path / "s")
+    with pytest.raises(culmen.FormatError, match="shard-1-1 holds another index"):
+        index.search([1, 1, 1, 1], 10)
+    assert index.search([1, 1, 1, 1], 10, allow_partial=True).missing_shards == (1,)
+
+
+@of_all
+def test_restored_files_bring_their_own_versions(cluster, tmp_path):
+    """The same numbers of versions, of other rows: nobody answers from what was there before."""
+    ids = list(range(40))
+    table = {"id": ids, "p": [float(i) for i in ids]}
+    cluster.build(pa.table(table), tmp_path / "s", ["p"], shards=2, id="id").close()
+    shutil.copytree(tmp_path / "s", tmp_path / "copy")
+
+    def change(factor):
+        with culmen.ShardedIndex.open(tmp_path / "s", writable=True) as writer:
+            writer.upsert({"id": ids, "p": [factor * i for i in ids]})
+        return culmen.ShardedIndex.open(tmp_path / "s").search([1], 40)
+
+    before = change(10.0)
+    looked, asked = cluster.open(tmp_path / "s"), cluster.open(tmp_path / "s")
+    for index in (looked, asked):
+        assert_same(index.search([1], 40), before)
+    for shard in ("shard-1-0", "shard-1-1"):
+        shutil.rmtree(tmp_path / "s" / shard)
+        shutil.copytree(tmp_path / "copy" / shard, tmp_path / "s" / shard)
+    after = change(-10.0)
+    assert after.versions == before.versions
+    assert_same(cluster.open(tmp_path / "s").search([1], 40), after)
+    assert looked.refresh() == "replaced"
+    assert_same(looked.search([1], 40), after)
+    assert looked.refresh() == "unchanged"
+    if not isinstance(cluster, Threads):  # whoever serves the shards has seen the new files
+        assert_same(asked.search([1], 40), after)
+
+
+def test_a_process_that_does_not_know_a_history_looks_for_it(tmp_path):
+    """Two processes serve a shard, and only one has seen that older files were restored and changed."""
+    ids, directory = list(range(9)), str(tmp_path / "s")
+    culmen.Index.build({"id": ids, "p": [1.0] * 9}, ["p"], id="id").save(directory)
+    shutil.copytree(directory, tmp_path / "copy")
+
+    def change(value):
+        with culmen.Index.open(directory, writable=True) as writer:
+            writer.upsert({"id": ids, "p": [value] * 9})
+
+    def value_of(shard, version):
+        return float(shard.get(version, np.array([3]), "")[0][0, 0])
+
+    change(2.0)
+    with culmen.Index.open(directory) as index:
+        listed = culmen._shards.Version(index.info.uuid, 1, is_listed=True)
+    one, other = culmen._shards.Shard(directory, None), culmen._shards.Shard(directory, None)
+    old = one.state(listed, "").version
+    assert value_of(one, old) == value_of(other, old) == 2.0
+    shutil.rmtree(directory)
+    shutil.copytree(tmp_path / "copy", directory)
+    change(3.0)
+    new = one.state(listed, "").version
+    assert new == old and new.history != old.history
+    assert value_of(other, old) == 2.0  # the driver has not looked since
+    assert value_of(one, new) == value_of(other, new) == 3.0
+    for shard in (one, other):
+        with pytest.raises(culmen._shards.Stale):
+            value_of(shard, old)
+    assert one.state(listed, new.history).version.history == new.history
+
+
+def test_changes_of_a_missing_shard_are_refused(cluster, tmp_path):
+    table = table_of(100, seed=34)
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=2, id="id").close()
+    os.rename(tmp_path / "s" / "shard-1-0", tmp_path / "away")
+    with cluster.open(tmp_path / "s", writable=True) as index:
+        versions = index.versions
+        with pytest.raises(culmen.IoError, match="a shard is missing: .*shard-1-0") as caught:
+            index.upsert(rows_of(np.random.default_rng(35), table["id"].to_pylist()))
+        assert not isinstance(caught.value, culmen.NoIndex)
+        assert index.versions == versions
+    os.rename(tmp_path / "away", tmp_path / "s" / "shard-1-0")
+    assert cluster.open(tmp_path / "s").versions == versions
+
+
+def test_an_answer_of_another_version_is_none():
+    asked = culmen._shards.Version("a", 2)
+    for version in (culmen._shards.Version("a", 1), culmen._shards.Version("b", 2)):
+        part = culmen._shards.Part(version, *[np.zeros(0)] * 3, None, {}, 0.0)
+        assert culmen._shards.part_of(part, version) is part
+        with pytest.raises(culmen._shards.Stale):
+            culmen._shards.part_of(part, asked)
+
+
+def test_a_process_is_that_of_a_shard(cluster, tmp_path):
+    index = cluster.build(table_of(50, seed=36), tmp_path / "s", ATTRIBUTES, shards=2, id="id")
+    assert index.process_of(1) > 0
+    for shard in (2, -1):
+        with pytest.raises(culmen.InvalidArgument, match=f"shard is {shard}; it is from 0 to 1"):
+            index.process_of(shard)
+
+
 @of_processes
 def test_workers_are_killed(cluster, tmp_path):
     """Each answer is that of an index of all rows, whenever a process dies."""
@@ -417,11 +561,39 @@ def test_a_question_waits_while_there_is_no_worker(cluster, tmp_path):
     while cluster.client.scheduler_info(n_workers=-1)["workers"]:
         time.sleep(0.05)
     time.sleep(1.1)  # longer than the engine trusts what it knows of its workers
+    with pytest.raises(culmen.ShardUnavailable, match="shard-1-.* did not answer in time: the cluster has no worker"):
+        index.search([1, 1, 1, 0], 5, timeout=2.5)
+    empty = index.search([1, 1, 1, 0], 5, timeout=0.2, allow_partial=True)
+    assert len(empty) == 0 and empty.missing_shards == (0, 1, 2, 3) and list(empty) == []
+    assert empty.to_arrow().schema == before.to_arrow().schema and empty.stats.rows_scored == 0
+    many = index.search(np.eye(4), 5, timeout=0.2, allow_partial=True)
+    assert many.counts.tolist() == [0] * 4 and many.missing_shards == (0, 1, 2, 3) and len(many[0].to_arrow()) == 0
     more = threading.Timer(0.5, cluster.cluster.scale, (2,))
     more.start()
     assert index.search([1, 1, 1, 0], 5).ids.tolist() == before.ids.tolist()
     more.join()
     cluster.wait()
+
+
+def test_dask_may_limit_the_wait_for_a_worker(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="pip install 'culmen[dask]'")
+    import dask
+
+    from culmen.dask import ShardedIndex
+
+    with (
+        dask.config.set({"distributed.scheduler.no-workers-timeout": "1s"}),
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        index = ShardedIndex.build({"id": [1, 2], "p": [1.0, 2.0]}, tmp_path / "s", ["p"], shards=2, id="id")
+        cluster.scale(0)
+        while client.scheduler_info(n_workers=-1)["workers"]:
+            time.sleep(0.05)
+        time.sleep(1.1)  # longer than the engine trusts what it knows of its workers
+        for ask in (lambda: index.get(1), lambda: ShardedIndex.open(tmp_path / "s"), lambda: index.search([1], 1)):
+            with pytest.raises(culmen.ShardUnavailable, match="the cluster has no worker"):
+                ask()
 
 
 def test_a_shard_that_changes_is_asked_again(cluster, tmp_path):
@@ -626,6 +798,53 @@ def test_shards_on_gpus_answer_alike(cluster, tmp_path):
         ask_both(index, whole, np.random.default_rng(22), NUM_QUESTIONS)
         with pytest.raises(culmen.InvalidArgument, match="overflow"):
             index.search([1e308, 1e308, 1e308, 1e308])
+
+
+@pytest.mark.parametrize("rule", ["median", "mean", "worst", 7])
+@pytest.mark.parametrize("start", ["reopened", "compact", "erase", "empty insert", "rebalance"])
+def test_the_first_rows_determine_stand_ins(tmp_path, rule, start):
+    none = pa.table({"id": pa.array([], pa.int64()), "p": pa.array([], pa.float64())})
+    rows = pa.table({"id": [1, 2, 3, 4, 5], "p": [1.0, 5.0, None, 3.0, 10.0]})
+    options = {"id": "id", "missing": {"p": rule}, "value_type": "float64"}
+    whole = culmen.Index.build(none, ["p"], **options)
+    culmen.ShardedIndex.build(none, tmp_path / "s", ["p"], shards=3, **options).close()
+    if start == "rebalance":
+        culmen.ShardedIndex.rebalance(tmp_path / "s", 2)
+    with culmen.ShardedIndex.open(tmp_path / "s", writable=True) as index:
+        if start == "compact":
+            index.compact()
+        elif start == "erase":
+            index.erase([5])
+        elif start == "empty insert":
+            index.insert(none)
+        index.insert(rows)
+        whole.insert(rows)
+        assert_same(index.search([1], missing="fill"), whole.search([1], missing="fill"))
+        more = {"id": [6, 7], "p": [100.0, None]}  # which determine nothing any more
+        index.insert(more)
+        whole.insert(more)
+        expected = whole.search([1], missing="fill")
+        assert_same(index.search([1], missing="fill"), expected)
+    again = culmen.ShardedIndex.open(tmp_path / "s")
+    assert_same(again.search([1], missing="fill"), expected)
+    assert again.info.attributes == whole.info.attributes
+
+
+@pytest.mark.parametrize("rule", ["median", "worst", 7])
+@pytest.mark.parametrize("values", [[None], [None, None, None], [2.0, None]])
+def test_stand_ins_of_columns_without_values(tmp_path, rule, values):
+    table = pa.table(
+        {
+            "id": list(range(len(values))),
+            "p": pa.array(values, pa.float64()),
+            "q": [float(i) for i in range(len(values))],
+        }
+    )
+    options = {"id": "id", "missing": {"p": rule}, "value_type": "float64"}
+    whole = culmen.Index.build(table, ["p", "q"], **options)
+    index = culmen.ShardedIndex.build(table, tmp_path / "s", ["p", "q"], shards=2, **options)
+    assert_same(index.search([1, 0.5], missing="fill"), whole.search([1, 0.5], missing="fill"))
+    assert [a.stand_in for a in index.info.attributes] == [a.stand_in for a in whole.info.attributes]
 
 
 def test_an_index_that_is_there_is_kept(tmp_path):

@@ -241,6 +241,7 @@ TEST(FieldPredicates, RefuseWhatCannotBeCompared) {
   EXPECT_EQ(said(id_col() == "5"), "id holds numbers: compare it with a number");
   EXPECT_EQ(said(col("sold") == "yesterday"),
             "\"sold\" holds dates: compare it with a date in single quotes, such as '2025-06-01'");
+  EXPECT_EQ(said(col("sold") == "2023-02-29"), "there is no day '2023-02-29'");
   EXPECT_EQ(said(col("sold") == "2025-06-01 12:00Z"),
             "\"sold\" holds dates: compare it with a date in single quotes, such as '2025-06-01'");
   EXPECT_EQ(said(col("remark") == "x"),

@@ -286,6 +286,8 @@ TEST(Filter, SaysWhatAColumnIsComparedWith) {
            {"day = 'Monday'",
             {"position 7",
              "\"day\" holds dates: compare it with a date in single quotes, such as '2025-06-01'"}},
+           {"day = '2024-02-30'", {"position 7", "there is no day '2024-02-30'"}},
+           {"seen > '2023-13-01 12:00Z'", {"position 8", "there is no day '2023-13-01'"}},
            {"day = 2025-06-01", {"position 7", "in single quotes, such as '2025-06-01'"}},
            {"day > 20240101", {"position 7", "in single quotes, such as '2025-06-01'"}},
            {"20000.5 > day", {"position 1", "\"day\" holds dates"}},
@@ -350,6 +352,16 @@ TEST(Filter, LimitsItsNesting) {
   };
   EXPECT_EQ(index.filter(nested(90)), kStars == 1);
   EXPECT_THROW(static_cast<void>(index.filter(nested(1'000'000))), InvalidArgument);
+  const auto negated = [](std::size_t depth) {
+    std::string text = "stars=1";
+    for (std::size_t i = 0; i < depth; ++i) text = "not (" + text + ")";
+    return text;
+  };
+  EXPECT_NO_THROW(static_cast<void>(index.filter(negated(Filter::kMaxDepth - 1))));
+  EXPECT_THROW(static_cast<void>(index.filter(negated(Filter::kMaxDepth))), InvalidArgument);
+  Filter deepest = kStars == 1;
+  for (int i = 1; i < Filter::kMaxDepth; ++i) deepest = i % 2 == 0 ? deepest || kPrice == 1 : !deepest;
+  EXPECT_EQ(index.filter(deepest.text()), deepest);
   std::string nots;
   for (int i = 0; i < 100'000; ++i) nots += "not ";
   EXPECT_THROW(static_cast<void>(index.filter(nots + "stars=1")), InvalidArgument);

@@ -134,6 +134,8 @@ struct Refusal {
 
 TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
   const std::string ragged = "expected 2 fields as in the header, found ";
+  const std::string encoding =
+      " (is it Windows-1252 or Latin-1? convert it with: iconv -f WINDOWS-1252 -t UTF-8)";
   const Refusal cases[] = {
       {"", "t.csv:1:1: expected a header line, found an empty file"},
       {"\xEF\xBB\xBF", "t.csv:1:1: expected a header line, found an empty file"},
@@ -157,7 +159,7 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
       {"1,2.5\n3,4\n",
        "t.csv:1:1: expected a header line, found only numbers: put a line of names above them, or quotes "
        "around them if they are names"},
-      {"a,\xC3\n1,2\n", "t.csv:1:2: expected a UTF-8 column name, found \"\\xc3\""},
+      {"a,\xC3\n1,2\n", "t.csv:1:2: expected a UTF-8 column name, found \"\\xc3\"" + encoding},
       {"\"a\nb\",c\"\n",
        "t.csv:2:2: a quote within an unquoted field (quote the whole field and double the quote)"},
       {std::string("\xFF\xFE"
@@ -179,6 +181,37 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
       {std::string("a\0\n\0", 4), "t.csv:1:1: a NUL byte (is the file UTF-16, or not text at all?)"},
   };
   for (const Refusal& refusal : cases) EXPECT_EQ(error_in(refusal.text), refusal.error) << refusal.text;
+}
+
+// In all files of one column, as it seems, whose header has another separator.
+TEST(CsvReader, HintsAtAnotherSeparator) {
+  const std::string semicolon =
+      " (the header has a semicolon and no comma: save it with commas between columns, and points in "
+      "numbers)";
+  const std::string tab = " (the header has a tab and no comma: name the file .tsv)";
+  const std::pair<std::string, std::string> cases[] = {
+      {"a;b\n1;2\n", semicolon},
+      {"a;b\n1,5;2\n", semicolon},
+      {"a;\"b\"\n1;2\n", semicolon},
+      {"\"a\";\"b\"\r\n1;2\r\n", semicolon},
+      {"a;b\n1;\"x\"\n", semicolon},
+      {"a\tb\n1\t2\n", tab},
+      {"a|b\n1|2\n", " (the header has a bar and no comma: save it with commas between columns)"},
+      {"a;b,c\n1,x\n2\n", ""},
+      {"\"a;b\"\nx\n", ""},
+      {"name\nx;y\n", ""},
+  };
+  for (const auto& [text, hint] : cases) {
+    const std::string error = error_in(text);
+    EXPECT_TRUE(error.ends_with(hint)) << text << error;
+    EXPECT_EQ(error.find("the header has") != std::string::npos, !hint.empty()) << error;
+  }
+  EXPECT_EQ(error_of<InvalidArgument>([] { parse_csv("a;b\n1;2\n", "t.csv", {.id_column = "a"}); }),
+            "t.csv: no column \"a\"; the columns are \"a;b\"" + semicolon);
+  EXPECT_EQ(
+      error_of<InputError>([] { parse_csv("a,b\nx,y\n", "t.tsv", {}, '\t'); }),
+      "t.tsv: no attribute: expected at least one numeric column besides id and label; the other columns are "
+      "\"a,b\" (the header has a comma and no tab: name the file .csv)");
 }
 
 TEST(CsvReader, NamesTheCellOfAnAttributeThatIsNoNumber) {
@@ -293,7 +326,8 @@ TEST(CsvReader, RefusesLabelsThatAreNotUtf8) {
   ReadOptions options;
   options.label_column = "name";
   EXPECT_EQ(error_in("a,name\n1,ok\n2,caf\xE9\n", options),
-            "t.csv:3:2: expected UTF-8 text in column \"name\", found \"caf\\xe9\"");
+            "t.csv:3:2: expected UTF-8 text in column \"name\", found \"caf\\xe9\" (is it Windows-1252 or "
+            "Latin-1? convert it with: iconv -f WINDOWS-1252 -t UTF-8)");
 }
 
 TEST(CsvReader, DropsRowsWithNullsInColumnsThatAreRead) {
@@ -336,7 +370,7 @@ TEST(CsvReader, RefusesColumnsThatCannotBeChosen) {
   ReadOptions options;
   options.attributes = {{"c"}};
   EXPECT_EQ(error_of<InvalidArgument>([&] { parse_csv(text, "t.csv", options); }),
-            "t.csv: no column \"c\" (did you mean \"a\"?); the columns are \"a\", \"b\"");
+            "t.csv: no column \"c\"; the columns are \"a\", \"b\"");
   options.attributes = {{"a"}, {"a", Preference::low}};
   EXPECT_EQ(error_of<InvalidArgument>([&] { parse_csv(text, "t.csv", options); }),
             "attribute \"a\" is named twice");
@@ -348,6 +382,10 @@ TEST(CsvReader, RefusesColumnsThatCannotBeChosen) {
   options.label_column = "b";
   EXPECT_EQ(error_in(text, options),
             "t.csv: no attribute: expected at least one numeric column besides id and label");
+  EXPECT_EQ(
+      error_in("name,city\nx,y\n"),
+      "t.csv: no attribute: expected at least one numeric column besides id and label; the other columns "
+      "are \"name\", \"city\"");
   options.num_threads = -1;
   EXPECT_EQ(error_of<InvalidArgument>([&] { parse_csv(text, "t.csv", options); }),
             "num_threads must not be negative");

@@ -80,11 +80,15 @@ class ShardsTest(Case):
         self.refused("query", "many", "-w", "price=1", code=1, says="shard 3 of ")
         out, _ = self.culmen("verify", "many", code=3)
         self.assertIn("shard 3 of ", out)
+        remedy = "restore the shard from a copy, or build the sharded index again; culmen repair DIR/SHARD -o NEWDIR "
+        self.assertIn(remedy, out)
         leaves = self.dir / "copy" / "shard-1-2" / "SNAP-1-leaves"
         data = bytearray(leaves.read_bytes())
         data[len(data) // 2] ^= 1
         leaves.write_bytes(data)
         self.refused("query", "copy", "-w", "price=1", code=3, says="shard 2 of ")
+        out, _ = self.culmen("verify", "copy", code=3)
+        self.assertIn(remedy, out)
 
     def test_what_does_not_work_says_what_to_do(self):
         weights = ("-w", "price=1")

@@ -42,9 +42,10 @@ void wait(const gpu::SearchStateRef& state, cudaStream_t stream) {
   std::atomic_thread_fence(std::memory_order_acquire);
 }
 
-std::vector<Hit> to_hits(const Candidate* first, std::size_t count) {
+std::vector<Hit> to_hits(const Candidate* first, std::size_t count, const gpu::MirrorVersion& mirror) {
   std::vector<Hit> hits(count);
-  std::transform(first, first + count, hits.begin(), gpu::to_hit);
+  std::transform(first, first + count, hits.begin(),
+                 [&](const Candidate& best) { return gpu::to_hit(best, mirror); });
   return hits;
 }
 
@@ -70,9 +71,9 @@ std::optional<std::vector<Hit>> Asker::ask(const Query& query, const gpu::ladder
   wait(state_, workspace_.stream().get());
   const gpu::ResultHeader& result = *state_.result;
   if (result.outcome == gpu::Outcome::overflow) return std::nullopt;
-  if (result.outcome == gpu::Outcome::sorted) return to_hits(state_.hits, result.num_hits);
+  if (result.outcome == gpu::Outcome::sorted) return to_hits(state_.hits, result.num_hits, *view_.mirror);
   const std::vector<Candidate> best = workspace_.best_candidates(result.num_candidates, result.num_hits);
-  return to_hits(best.data(), result.num_hits);
+  return to_hits(best.data(), result.num_hits, *view_.mirror);
 }
 
 void Asker::forget() {
