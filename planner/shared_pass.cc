@@ -50,8 +50,9 @@ class GiveUp : public cpu::SearchMonitor {
 // What a pass takes for each question, on one thread of the processor that CostsNs are of.
 double pass_us(const Snapshot& snapshot, std::size_t num_questions, std::size_t k, bool has_codes) {
   constexpr double kOfQuestion = 8, kOfAnswer = 0.7, kOfQuad = 0.014;
-  const double quads = static_cast<double>(snapshot.num_leaves) * snapshot.leaf_rows *
-                       static_cast<double>((snapshot.attributes.size() + 3) / 4);
+  const std::size_t quads_of_row = (snapshot.attributes.size() + 3) / 4;
+  const double quads =
+      static_cast<double>(snapshot.num_leaves) * snapshot.leaf_rows * static_cast<double>(quads_of_row);
   const double coding = has_codes ? 0 : kOfQuad * quads / static_cast<double>(num_questions);
   return kOfQuestion + kOfAnswer * static_cast<double>(k) + simd::byte_kernels().quad_ns / 1000 * quads +
          coding;

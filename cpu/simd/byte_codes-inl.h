@@ -52,7 +52,8 @@ HWY_INLINE ByteSquares ByteCodes(const T* values, std::size_t stride, std::uint3
   const hn::Rebind<std::uint32_t, D> words_of_rows;
   ByteSquares squares = {0, 0};
   const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t first = 0; first < (num_rows + 15) / 16 * 16; first += lanes) {
+  const std::size_t padded_rows = (std::size_t{num_rows} + 15) / 16 * 16;
+  for (std::size_t first = 0; first < padded_rows; first += lanes) {
     ByteSums sums = {hn::Zero(d), hn::Zero(d)};
     for (std::size_t quad = 0; quad < scales.size(); quad += 4) {
       auto word = hn::Zero(integers);

@@ -83,6 +83,9 @@ std::int32_t quad_of(const std::int8_t* weights) {
   return word;
 }
 
+// Vectors that stay in registers get their values after their declarations.
+// NOLINTBEGIN(cppcoreguidelines-pro-type-member-init)
+
 // ---- AVX-512 VNNI: one instruction for 64 products
 //
 // The sums of kVectors vectors of rows with kByteQuestions questions stay in registers, 24 of 32. For that, loops over
@@ -290,6 +293,8 @@ CULMEN_AVX2 void raise_avx2(const ByteRows& rows, const ByteWeights& questions, 
       raise_to(d, maxima + (q + 3) * stride);
     }
 }
+
+// NOLINTEND(cppcoreguidelines-pro-type-member-init)
 
 bool has_vnni() {
   return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
