@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "culmen/error.h"
 #include "index/snapshot.h"
@@ -74,12 +75,37 @@ BatchAnswers make_answers(const QueryBatch& batch, const Snapshot& snapshot) {
                       snapshot.version);
 }
 
-void set_answer(std::span<const Hit> hits, std::size_t query, BatchAnswers& answers) {
-  answers.counts[query] = static_cast<std::uint32_t>(hits.size());
+AnswerArrays arrays_of(BatchAnswers& answers) {
+  return {answers.ids, answers.scores, answers.counts};
+}
+
+void check_arrays(const QueryBatch& batch, std::size_t num_attributes, const AnswerArrays& answers) {
+  const std::size_t num_queries = num_queries_of(batch, num_attributes);
+  const auto check = [&](std::string_view name, auto array, std::size_t width) {
+    const bool fits = array.size() % width == 0 && array.size() / width == num_queries;
+    if (!fits)
+      throw InvalidArgument("the array of " + std::string(name) + " has " + std::to_string(array.size()) +
+                            " elements; " + std::to_string(num_queries) + " queries need " +
+                            std::to_string(width) + " each");
+    if (num_queries > 0 && array.data() == nullptr)
+      throw InvalidArgument("the array of " + std::string(name) + " is a null pointer");
+  };
+  check("ids", answers.ids, batch.k);
+  check("scores", answers.scores, batch.k);
+  check("counts", answers.counts, 1);
+}
+
+void set_answer(std::span<const Hit> hits, std::size_t query, const AnswerArrays& answers) {
+  const std::size_t width = width_of(answers);
+  const std::span ids = answers.ids.subspan(query * width, width);
+  const std::span scores = answers.scores.subspan(query * width, width);
   for (std::size_t rank = 0; rank < hits.size(); ++rank) {
-    answers.ids[query * answers.k + rank] = hits[rank].id;
-    answers.scores[query * answers.k + rank] = hits[rank].score;
+    ids[rank] = hits[rank].id;
+    scores[rank] = hits[rank].score;
   }
+  std::ranges::fill(ids.subspan(hits.size()), -1);
+  std::ranges::fill(scores.subspan(hits.size()), -std::numeric_limits<double>::infinity());
+  answers.counts[query] = static_cast<std::uint32_t>(hits.size());
 }
 
 }  // namespace culmen

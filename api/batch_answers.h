@@ -1,4 +1,4 @@
-// Converts a QueryBatch to queries, and their hits to the flat arrays of BatchAnswers.
+// Converts a QueryBatch to queries, and their hits to flat arrays.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,14 @@ BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, std:
                           std::uint64_t version);
 // The same for all queries of a batch over this version. Throws as queries_of().
 BatchAnswers make_answers(const QueryBatch& batch, const Snapshot& snapshot);
-void set_answer(std::span<const Hit> hits, std::size_t query, BatchAnswers& answers);
+AnswerArrays arrays_of(BatchAnswers& answers);
+// Throws InvalidArgument if the arrays are not those of the batch, and as queries_of().
+void check_arrays(const QueryBatch& batch, std::size_t num_attributes, const AnswerArrays& answers);
+// Room for hits of a query.
+inline std::size_t width_of(const AnswerArrays& answers) {
+  return answers.counts.empty() ? 0 : answers.ids.size() / answers.counts.size();
+}
+// Writes all of the query's part of the arrays.
+void set_answer(std::span<const Hit> hits, std::size_t query, const AnswerArrays& answers);
 
 }  // namespace culmen

@@ -118,25 +118,31 @@ class DeviceGroup::Impl {
     return results;
   }
 
-  BatchAnswers search_batch(const QueryBatch& batch, Engine engine) {
-    if (layout_ == DeviceLayout::shard) return search_batch_in_shards(batch, engine);
-    const std::size_t width = index_->get()->attributes.size();
+  std::size_t num_attributes() const { return index_->get()->attributes.size(); }
+
+  // Calls make_arrays(snapshot) once, for the answers of that version, and returns its number.
+  std::uint64_t search_batch(const QueryBatch& batch, Engine engine, const auto& make_arrays) {
+    if (layout_ == DeviceLayout::shard) return search_batch_in_shards(batch, engine, make_arrays);
+    const std::size_t width = num_attributes();
     const std::size_t num_queries = num_queries_of(batch, width);
     Batch divided(*this, num_queries);
-    if (num_queries == 0) return make_answers(batch, divided.snapshot());
-    BatchAnswers answers;
+    AnswerArrays answers;
     // By the member that is first to need them, while all devices are at work.
     std::once_flag made;
-    const auto arrays = [&]() -> BatchAnswers& {
-      std::call_once(made, [&] { answers = make_answers(batch, divided.snapshot()); });
+    const auto arrays = [&] {
+      std::call_once(made, [&] { answers = make_arrays(divided.snapshot()); });
       return answers;
     };
-    divided.run([&](const IndexCopy& copy, const MirrorView& view, std::size_t first, std::size_t count) {
-      QueryBatch part = batch;
-      part.weights = batch.weights.subspan(first * width, count * width);
-      copy.search_batch(view, part, engine, first, arrays);
-    });
-    return answers;
+    if (num_queries == 0) {
+      arrays();
+    } else {
+      divided.run([&](const IndexCopy& copy, const MirrorView& view, std::size_t first, std::size_t count) {
+        QueryBatch part = batch;
+        part.weights = batch.weights.subspan(first * width, count * width);
+        copy.search_batch(view, part, engine, first, arrays);
+      });
+    }
+    return divided.snapshot().version;
   }
 
   std::unique_ptr<GroupContext::Impl> make_context(const GroupContextOptions& options) const {
@@ -322,26 +328,34 @@ class DeviceGroup::Impl {
     return merge_results(std::move(parts), ks);
   }
 
-  BatchAnswers search_batch_in_shards(const QueryBatch& batch, Engine engine) {
+  std::uint64_t search_batch_in_shards(const QueryBatch& batch, Engine engine, const auto& make_arrays) {
     const std::vector<MirrorView> views = views_of(everyone());
-    const std::size_t width = views.front().snapshot->attributes.size();
-    const std::size_t num_queries = num_queries_of(batch, width);
-    if (num_queries == 0) return make_answers(batch, *views.front().snapshot);
+    const Snapshot& snapshot = *views.front().snapshot;
+    const std::size_t num_queries = num_queries_of(batch, snapshot.attributes.size());
+    if (num_queries > 0) {
+      const std::vector<BatchAnswers> parts = answers_of_parts(views, batch, engine, num_queries);
+      merge_answers(parts, make_arrays(snapshot));
+    } else {
+      make_arrays(snapshot);
+    }
+    return snapshot.version;
+  }
+
+  std::vector<BatchAnswers> answers_of_parts(const std::vector<MirrorView>& views, const QueryBatch& batch,
+                                             Engine engine, std::size_t num_queries) {
     std::vector<BatchAnswers> parts(members_.size());
     std::unique_ptr<SharedBounds> bounds = bounds_to_share(num_queries);
     on_shards(views, [&](std::size_t m, const MirrorView& view) {
       members_[m].copy->search_batch(
           view, batch, engine, 0,
-          [&]() -> BatchAnswers& {
+          [&] {
             parts[m] = make_answers(batch, *view.snapshot);
-            return parts[m];
+            return arrays_of(parts[m]);
           },
           bounds->data());
     });
     bounds_.give_back(std::move(bounds));
-    BatchAnswers answers = make_answers(batch, *views.front().snapshot);
-    merge_answers(parts, answers);
-    return answers;
+    return parts;
   }
 
   // One for each query, none of which excludes a row yet.
@@ -524,7 +538,20 @@ std::vector<SearchResult> DeviceGroup::search(std::span<const Query> queries,
 
 BatchAnswers DeviceGroup::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
   check_device_search(options);
-  return held_by(impl_, kKind).search_batch(batch, options.engine);
+  BatchAnswers answers;
+  held_by(impl_, kKind).search_batch(batch, options.engine, [&](const Snapshot& snapshot) {
+    answers = make_answers(batch, snapshot);
+    return arrays_of(answers);
+  });
+  return answers;
+}
+
+std::uint64_t DeviceGroup::search_batch(const QueryBatch& batch, const AnswerArrays& answers,
+                                        const SearchOptions& options) const {
+  check_device_search(options);
+  Impl& group = held_by(impl_, kKind);
+  check_arrays(batch, group.num_attributes(), answers);
+  return group.search_batch(batch, options.engine, [&](const Snapshot& /*snapshot*/) { return answers; });
 }
 
 GroupContext DeviceGroup::make_context(const GroupContextOptions& options) const {

@@ -62,6 +62,9 @@ class Index::Core {
 
   SearchResult search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
                       const SearchOptions& options);
+  // Writes the answers to a batch that was checked, of one version.
+  void search_batch(const std::shared_ptr<const Snapshot>& snapshot, const QueryBatch& batch,
+                    const AnswerArrays& answers, const SearchOptions& options);
   // Searches one version: query_of(q) returns query q. Calls take(q, result) for each, from several threads. Questions
   // that the planner prefers to answer by one pass share it; each of the others has one thread.
   void search_each(const std::shared_ptr<const Snapshot>& snapshot, std::size_t num_queries,

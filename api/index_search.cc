@@ -153,11 +153,25 @@ BatchAnswers Index::search_batch(const QueryBatch& batch, const SearchOptions& o
   Core& core = held_by(core_, kIndexHandle);
   const std::shared_ptr<const Snapshot> snapshot = core.snapshot();
   BatchAnswers answers = make_answers(batch, *snapshot);
-  core.search_each(
-      snapshot, answers.num_queries,
+  core.search_batch(snapshot, batch, arrays_of(answers), options);
+  return answers;
+}
+
+std::uint64_t Index::search_batch(const QueryBatch& batch, const AnswerArrays& answers,
+                                  const SearchOptions& options) const {
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> snapshot = core.snapshot();
+  check_arrays(batch, snapshot->attributes.size(), answers);
+  core.search_batch(snapshot, batch, answers, options);
+  return snapshot->version;
+}
+
+void Index::Core::search_batch(const std::shared_ptr<const Snapshot>& snapshot, const QueryBatch& batch,
+                               const AnswerArrays& answers, const SearchOptions& options) {
+  search_each(
+      snapshot, answers.counts.size(),
       [&](std::size_t q) { return query_of(batch, snapshot->attributes.size(), q); }, options,
       [&](std::size_t q, const SearchResult& result) { set_answer(result.hits, q, answers); });
-  return answers;
 }
 
 SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k, const Filter& where,

@@ -93,6 +93,8 @@ class DeviceGroup {
   [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
                                                  const SearchOptions& options = {}) const;
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
+  std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
+                             const SearchOptions& options = {}) const;
 
   // Throws OutOfDeviceMemory or CudaError.
   [[nodiscard]] GroupContext make_context(const GroupContextOptions& options = {}) const;

@@ -139,4 +139,11 @@ struct BatchAnswers {
   std::uint64_t version = 0;          // of the index that was searched
 };
 
+// Where the answers to a QueryBatch are written: memory of the caller's, which may have that of the batch before.
+struct AnswerArrays {
+  std::span<std::int64_t> ids;  // [num_queries][k of the batch] best first, -1 after the last hit
+  std::span<double> scores;  // [num_queries][k of the batch] in the same order, -infinity after the last hit
+  std::span<std::uint32_t> counts;  // [num_queries] hits
+};
+
 }  // namespace culmen

@@ -7,6 +7,7 @@
 
 #include "culmen/error.h"
 #include "culmen/index.h"
+#include "tests/answer_arrays.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
@@ -76,6 +77,21 @@ TEST(Batch, OfManyQuestionsHasTheAnswersOfAScan) {
   expect_equal(index.search_batch(batch), index.search_batch(batch, {.engine = Engine::scan}));
   batch = {.weights = weights, .scale = Scale::minmax};
   expect_equal(index.search_batch(batch), index.search_batch(batch, {.engine = Engine::scan}));
+}
+
+TEST(Batch, WritesIntoArraysOfTheCaller) {
+  Random random(4);
+  const Index index = WildTable(random, 20'000).build(), small = WildTable(random, 7).build();
+  for (const std::size_t num_queries : {1, 3, 400}) {
+    const std::vector<double> weights = wild_weights(random, num_queries);
+    for (const std::size_t k : {1, 9, 300}) {
+      const QueryBatch batch = {.weights = weights, .k = k, .where = {{.attribute = 3, .minimum = 0.5}}};
+      expect_in_arrays(index, batch, index.search_batch(batch));
+      expect_in_arrays(small, batch, small.search_batch(batch));
+      expect_arrays_are_checked(index, batch, num_queries);
+    }
+  }
+  expect_in_arrays(index, {.weights = {}, .k = 3}, index.search_batch({.weights = {}, .k = 3}));
 }
 
 TEST(Batch, MixesQuestionsThatShareAPassWithOthers) {
