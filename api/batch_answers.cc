@@ -22,18 +22,21 @@ std::size_t num_queries_of(const QueryBatch& batch, std::size_t num_attributes) 
   return batch.weights.size() / d;
 }
 
+Query query_of(const QueryBatch& batch, std::size_t num_attributes, std::size_t query) {
+  const std::span<const double> weights = batch.weights.subspan(query * num_attributes, num_attributes);
+  return {.weights = {weights.begin(), weights.end()},
+          .k = batch.k,
+          .where = batch.where,
+          .min_score = batch.min_score,
+          .scale = batch.scale,
+          .missing = batch.missing};
+}
+
 std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attributes) {
-  const std::size_t d = num_attributes;
-  std::vector<Query> queries(num_queries_of(batch, d), {.weights = {},
-                                                        .k = batch.k,
-                                                        .where = batch.where,
-                                                        .min_score = batch.min_score,
-                                                        .scale = batch.scale,
-                                                        .missing = batch.missing});
-  for (std::size_t q = 0; q < queries.size(); ++q) {
-    const std::span<const double> weights = batch.weights.subspan(q * d, d);
-    queries[q].weights.assign(weights.begin(), weights.end());
-  }
+  const std::size_t num_queries = num_queries_of(batch, num_attributes);
+  std::vector<Query> queries;
+  queries.reserve(num_queries);
+  for (std::size_t q = 0; q < num_queries; ++q) queries.push_back(query_of(batch, num_attributes, q));
   return queries;
 }
 

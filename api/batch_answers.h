@@ -10,8 +10,9 @@
 
 namespace culmen {
 
-// Throws InvalidArgument for k = 0 and weights that are not a whole number of rows.
+// num_queries_of() throws InvalidArgument for k = 0 and weights that are not a whole number of rows.
 std::size_t num_queries_of(const QueryBatch& batch, std::size_t num_attributes);
+Query query_of(const QueryBatch& batch, std::size_t num_attributes, std::size_t query);
 std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attributes);
 
 // Allocates the arrays and fills them with empty answers. num_rows and version: of the index.
