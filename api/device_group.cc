@@ -153,35 +153,11 @@ class DeviceGroup::Impl {
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, GroupContext::Impl& context) {
     const FloatingPointScope floating_point;
     gpu::AsyncSearch::check(batch, answers);
-    if (layout_ == DeviceLayout::shard)
-      throw InvalidArgument(
-          "search_async works on copies of an index; this group has parts of it: search with weights on the "
-          "host");
     if (!context.is_for(devices())) throw InvalidArgument("a context of another group of GPUs");
-    Positions members;
-    std::vector<std::size_t> shares;
-    divide(batch.num_queries, members, shares);
-    if (members.size() == 1) members = {at_home(members.front(), context.home())};
-    const std::vector<MirrorView> views = views_of(members);
-    const auto width = static_cast<std::size_t>(views.front().snapshot->num_attributes());
-    const std::vector<DeviceBatch> parts = parts_of(batch, shares, width);
-    check(members,
-          on_devices(members, [&](std::size_t i) { context.lane(members[i]).reserve(parts[i], width); }));
-    const cuda::Event& start = context.mark_start();
-    std::size_t first = 0;
-    std::vector<std::exception_ptr> errors = on_devices(members, [&](std::size_t i) {
-      const DeviceAnswers part = {answers.ids + first * batch.k, answers.scores + first * batch.k,
-                                  answers.counts + first};
-      first += shares[i];
-      context.lane(members[i])
-          .enqueue(members_[members[i]].copy->async_search(), views[i], parts[i], part, start);
-    });
-    // The stream waits for those that have failed, too: they may have begun.
-    const std::vector<std::exception_ptr> ends =
-        on_devices(members, [&](std::size_t i) { context.wait_for(context.lane(members[i]).end()); });
-    for (std::size_t i = 0; i < members.size(); ++i)
-      if (errors[i] == nullptr) errors[i] = ends[i];
-    check(members, errors);
+    if (layout_ == DeviceLayout::shard && members_.size() > 1 && batch.num_queries > 0)
+      search_async_in_shards(batch, answers, context);
+    else
+      search_async_in_copies(batch, answers, context);
   }
 
   std::vector<RefreshStats> refresh() {
@@ -356,6 +332,81 @@ class DeviceGroup::Impl {
     });
     bounds_.give_back(std::move(bounds));
     return parts;
+  }
+
+  void search_async_in_copies(const DeviceBatch& batch, const DeviceAnswers& answers,
+                              GroupContext::Impl& context) {
+    Positions members;
+    std::vector<std::size_t> shares;
+    divide(batch.num_queries, members, shares);
+    if (members.size() == 1) members = {at_home(members.front(), context.home())};
+    const std::vector<MirrorView> views = views_of(members);
+    const std::vector<DeviceBatch> parts = parts_of(batch, shares, width_of(views));
+    std::vector<DeviceAnswers> to;
+    std::size_t first = 0;
+    for (const std::size_t share : shares) {
+      to.push_back(answers_from(answers, first, batch.k));
+      first += share;
+    }
+    enqueue(members, views, parts, to, nullptr, context);
+  }
+
+  // Every member answers all queries, and the home merges. The more queries at once, the cheaper is each.
+  void search_async_in_shards(const DeviceBatch& batch, const DeviceAnswers& answers,
+                              GroupContext::Impl& context) {
+    const Positions members = everyone();
+    const std::vector<MirrorView> views = views_of(members);
+    const std::size_t at_once = context.queries_at_once(batch.k);
+    for (std::size_t first = 0; first < batch.num_queries; first += at_once) {
+      DeviceBatch run = batch;
+      run.weights += first * width_of(views);
+      run.num_queries = std::min(at_once, batch.num_queries - first);
+      gpu::PartAnswers* found = nullptr;
+      on_home(context, [&] { found = &context.start_parts(run); });
+      std::vector<DeviceAnswers> to;
+      for (const std::size_t m : members) to.push_back(found->of_part(m));
+      enqueue(members, views, std::vector(members.size(), run), to, found->shared_bounds(), context);
+      on_home(context, [&] { found->merge(answers_from(answers, first, batch.k), context.stream()); });
+    }
+  }
+
+  // Each member's part of a batch, on its lane. The stream goes on after all of them.
+  void enqueue(const Positions& members, std::span<const MirrorView> views,
+               std::span<const DeviceBatch> parts, std::span<const DeviceAnswers> answers,
+               double* shared_bounds, GroupContext::Impl& context) {
+    const std::size_t width = width_of(views);
+    check(members,
+          on_devices(members, [&](std::size_t i) { context.lane(members[i]).reserve(parts[i], width); }));
+    const cuda::Event& start = context.mark_start();
+    std::vector<std::exception_ptr> errors = on_devices(members, [&](std::size_t i) {
+      const gpu::AsyncSearch& async = members_[members[i]].copy->async_search();
+      context.lane(members[i]).enqueue(async, views[i], parts[i], answers[i], start, shared_bounds);
+    });
+    // The stream waits for those that have failed, too: they may have begun.
+    const std::vector<std::exception_ptr> ends =
+        on_devices(members, [&](std::size_t i) { context.wait_for(context.lane(members[i]).end()); });
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (errors[i] == nullptr) errors[i] = ends[i];
+    check(members, errors);
+  }
+
+  // Calls work() on the home, which need not be a member.
+  static void on_home(const GroupContext::Impl& context, const auto& work) {
+    const std::exception_ptr error = caught([&] {
+      const cuda::DeviceScope scope(context.home());
+      work();
+    });
+    if (error == nullptr) return;
+    const std::exception_ptr fault = as_fault_of(context.home(), error);
+    std::rethrow_exception(fault != nullptr ? fault : error);
+  }
+
+  static std::size_t width_of(std::span<const MirrorView> views) {
+    return static_cast<std::size_t>(views.front().snapshot->num_attributes());
+  }
+
+  static DeviceAnswers answers_from(const DeviceAnswers& answers, std::size_t first, std::size_t k) {
+    return {answers.ids + first * k, answers.scores + first * k, answers.counts + first};
   }
 
   // One for each query, none of which excludes a row yet.
