@@ -1,5 +1,7 @@
 #include "gpu/cuda/buffer.h"
 
+#include <thread>
+
 #include "gpu/cuda/allocation_fault.h"
 
 namespace culmen::cuda {
@@ -13,6 +15,16 @@ cudaError_t try_create(cudaStream_t* stream) {
 cudaError_t try_create(cudaEvent_t* event) {
   if (AllocationFault::strikes()) return cudaErrorMemoryAllocation;
   return cudaEventCreateWithFlags(event, cudaEventDisableTiming);
+}
+
+// Asks until the work is done, or has failed.
+cudaError_t outcome_of(const auto& query) {
+  for (;;) {
+    const cudaError_t status = query();
+    if (status != cudaErrorNotReady) return status;
+    cudaGetLastError();  // clears the error, which the next call would report
+    std::this_thread::yield();
+  }
 }
 
 }  // namespace
@@ -35,6 +47,14 @@ Event::Event() {
 Event::~Event() {
   cudaEventDestroy(event_);
   count_allocation(-1);
+}
+
+void Stream::synchronize_politely() const {
+  check(outcome_of([this] { return cudaStreamQuery(stream_); }));
+}
+
+void Event::synchronize_politely() const {
+  check(outcome_of([this] { return cudaEventQuery(event_); }));
 }
 
 bool Event::has_passed() const noexcept {

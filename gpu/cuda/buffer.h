@@ -3,7 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -37,12 +39,16 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-// Makes room for `size` values. Old values are lost if the buffer grows.
+// Makes room for `size` values. Old values are lost if the buffer grows. One that has grown gets some more, up to `most`:
+// sizes that vary from call to call, such as a device's share of a batch, would need new memory again and again, which
+// takes milliseconds.
 template <typename T>
-void grow(Buffer<T>& buffer, std::size_t size, Memory memory) {
+void grow(Buffer<T>& buffer, std::size_t size, Memory memory,
+          std::size_t most = std::numeric_limits<std::size_t>::max()) {
   if (buffer.size() >= size) return;
+  const std::size_t roomy = buffer.size() == 0 ? size : std::max(size, std::min(size + size / 8, most));
   buffer = {};  // freed before the new one is allocated
-  buffer = Buffer<T>(size, memory);
+  buffer = Buffer<T>(roomy, memory);
 }
 
 class Stream {
@@ -54,6 +60,9 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   cudaStream_t get() const { return stream_; }
   void synchronize() const { check(cudaStreamSynchronize(stream_)); }
+  // The same for waits of milliseconds, beside which other devices are at work: lets other threads have the core between
+  // looks. The runtime's own wait does not, and a thread that the kernel has put on this core begins milliseconds late.
+  void synchronize_politely() const;
 
  private:
   cudaStream_t stream_ = nullptr;
@@ -84,7 +93,8 @@ class Event {
   void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream)); }
   void synchronize() const {
     check(cudaEventSynchronize(event_));
-  }  // returns at once if it was never recorded
+  }                                   // returns at once if it was never recorded
+  void synchronize_politely() const;  // as Stream's
   // Returns true if the stream has passed it; false also on an error.
   bool has_passed() const noexcept;
   cudaEvent_t get() const { return event_; }

@@ -30,9 +30,9 @@ void Context::synchronize() const {
 std::byte* Context::scratch(std::size_t num_bytes) {
   if (scratch_.size() < num_bytes) {
     synchronize();  // the old one is still in use
-    cuda::grow(scratch_, num_bytes, cuda::Memory::device);
+    cuda::grow(scratch_, num_bytes, cuda::Memory::device, max_scratch_bytes_);
     // Packed queries are copied by whole strides, even if they are shorter.
-    cuda::check(cudaMemsetAsync(scratch_.data(), 0, num_bytes, stream_));
+    cuda::check(cudaMemsetAsync(scratch_.data(), 0, scratch_.size(), stream_));
   }
   return scratch_.data();
 }
