@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "culmen/error.h"
 #include "index/snapshot.h"
@@ -22,18 +23,21 @@ std::size_t num_queries_of(const QueryBatch& batch, std::size_t num_attributes) 
   return batch.weights.size() / d;
 }
 
+Query query_of(const QueryBatch& batch, std::size_t num_attributes, std::size_t query) {
+  const std::span<const double> weights = batch.weights.subspan(query * num_attributes, num_attributes);
+  return {.weights = {weights.begin(), weights.end()},
+          .k = batch.k,
+          .where = batch.where,
+          .min_score = batch.min_score,
+          .scale = batch.scale,
+          .missing = batch.missing};
+}
+
 std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attributes) {
-  const std::size_t d = num_attributes;
-  std::vector<Query> queries(num_queries_of(batch, d), {.weights = {},
-                                                        .k = batch.k,
-                                                        .where = batch.where,
-                                                        .min_score = batch.min_score,
-                                                        .scale = batch.scale,
-                                                        .missing = batch.missing});
-  for (std::size_t q = 0; q < queries.size(); ++q) {
-    const std::span<const double> weights = batch.weights.subspan(q * d, d);
-    queries[q].weights.assign(weights.begin(), weights.end());
-  }
+  const std::size_t num_queries = num_queries_of(batch, num_attributes);
+  std::vector<Query> queries;
+  queries.reserve(num_queries);
+  for (std::size_t q = 0; q < num_queries; ++q) queries.push_back(query_of(batch, num_attributes, q));
   return queries;
 }
 
@@ -71,12 +75,37 @@ BatchAnswers make_answers(const QueryBatch& batch, const Snapshot& snapshot) {
                       snapshot.version);
 }
 
-void set_answer(std::span<const Hit> hits, std::size_t query, BatchAnswers& answers) {
-  answers.counts[query] = static_cast<std::uint32_t>(hits.size());
+AnswerArrays arrays_of(BatchAnswers& answers) {
+  return {answers.ids, answers.scores, answers.counts};
+}
+
+void check_arrays(const QueryBatch& batch, std::size_t num_attributes, const AnswerArrays& answers) {
+  const std::size_t num_queries = num_queries_of(batch, num_attributes);
+  const auto check = [&](std::string_view name, auto array, std::size_t width) {
+    const bool fits = array.size() % width == 0 && array.size() / width == num_queries;
+    if (!fits)
+      throw InvalidArgument("the array of " + std::string(name) + " has " + std::to_string(array.size()) +
+                            " elements; " + std::to_string(num_queries) + " queries need " +
+                            std::to_string(width) + " each");
+    if (num_queries > 0 && array.data() == nullptr)
+      throw InvalidArgument("the array of " + std::string(name) + " is a null pointer");
+  };
+  check("ids", answers.ids, batch.k);
+  check("scores", answers.scores, batch.k);
+  check("counts", answers.counts, 1);
+}
+
+void set_answer(std::span<const Hit> hits, std::size_t query, const AnswerArrays& answers) {
+  const std::size_t width = width_of(answers);
+  const std::span ids = answers.ids.subspan(query * width, width);
+  const std::span scores = answers.scores.subspan(query * width, width);
   for (std::size_t rank = 0; rank < hits.size(); ++rank) {
-    answers.ids[query * answers.k + rank] = hits[rank].id;
-    answers.scores[query * answers.k + rank] = hits[rank].score;
+    ids[rank] = hits[rank].id;
+    scores[rank] = hits[rank].score;
   }
+  std::ranges::fill(ids.subspan(hits.size()), -1);
+  std::ranges::fill(scores.subspan(hits.size()), -std::numeric_limits<double>::infinity());
+  answers.counts[query] = static_cast<std::uint32_t>(hits.size());
 }
 
 }  // namespace culmen

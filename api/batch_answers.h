@@ -1,4 +1,4 @@
-// Converts a QueryBatch to queries, and their hits to the flat arrays of BatchAnswers.
+// Converts a QueryBatch to queries, and their hits to flat arrays.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,9 @@
 
 namespace culmen {
 
-// Throws InvalidArgument for k = 0 and weights that are not a whole number of rows.
+// num_queries_of() throws InvalidArgument for k = 0 and weights that are not a whole number of rows.
 std::size_t num_queries_of(const QueryBatch& batch, std::size_t num_attributes);
+Query query_of(const QueryBatch& batch, std::size_t num_attributes, std::size_t query);
 std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attributes);
 
 // Allocates the arrays and fills them with empty answers. num_rows and version: of the index.
@@ -19,6 +20,14 @@ BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, std:
                           std::uint64_t version);
 // The same for all queries of a batch over this version. Throws as queries_of().
 BatchAnswers make_answers(const QueryBatch& batch, const Snapshot& snapshot);
-void set_answer(std::span<const Hit> hits, std::size_t query, BatchAnswers& answers);
+AnswerArrays arrays_of(BatchAnswers& answers);
+// Throws InvalidArgument if the arrays are not those of the batch, and as queries_of().
+void check_arrays(const QueryBatch& batch, std::size_t num_attributes, const AnswerArrays& answers);
+// Room for hits of a query.
+inline std::size_t width_of(const AnswerArrays& answers) {
+  return answers.counts.empty() ? 0 : answers.ids.size() / answers.counts.size();
+}
+// Writes all of the query's part of the arrays.
+void set_answer(std::span<const Hit> hits, std::size_t query, const AnswerArrays& answers);
 
 }  // namespace culmen

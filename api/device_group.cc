@@ -118,25 +118,31 @@ class DeviceGroup::Impl {
     return results;
   }
 
-  BatchAnswers search_batch(const QueryBatch& batch, Engine engine) {
-    if (layout_ == DeviceLayout::shard) return search_batch_in_shards(batch, engine);
-    const std::size_t width = index_->get()->attributes.size();
+  std::size_t num_attributes() const { return index_->get()->attributes.size(); }
+
+  // Calls make_arrays(snapshot) once, for the answers of that version, and returns its number.
+  std::uint64_t search_batch(const QueryBatch& batch, Engine engine, const auto& make_arrays) {
+    if (layout_ == DeviceLayout::shard) return search_batch_in_shards(batch, engine, make_arrays);
+    const std::size_t width = num_attributes();
     const std::size_t num_queries = num_queries_of(batch, width);
     Batch divided(*this, num_queries);
-    if (num_queries == 0) return make_answers(batch, divided.snapshot());
-    BatchAnswers answers;
+    AnswerArrays answers;
     // By the member that is first to need them, while all devices are at work.
     std::once_flag made;
-    const auto arrays = [&]() -> BatchAnswers& {
-      std::call_once(made, [&] { answers = make_answers(batch, divided.snapshot()); });
+    const auto arrays = [&] {
+      std::call_once(made, [&] { answers = make_arrays(divided.snapshot()); });
       return answers;
     };
-    divided.run([&](const IndexCopy& copy, const MirrorView& view, std::size_t first, std::size_t count) {
-      QueryBatch part = batch;
-      part.weights = batch.weights.subspan(first * width, count * width);
-      copy.search_batch(view, part, engine, first, arrays);
-    });
-    return answers;
+    if (num_queries == 0) {
+      arrays();
+    } else {
+      divided.run([&](const IndexCopy& copy, const MirrorView& view, std::size_t first, std::size_t count) {
+        QueryBatch part = batch;
+        part.weights = batch.weights.subspan(first * width, count * width);
+        copy.search_batch(view, part, engine, first, arrays);
+      });
+    }
+    return divided.snapshot().version;
   }
 
   std::unique_ptr<GroupContext::Impl> make_context(const GroupContextOptions& options) const {
@@ -147,35 +153,11 @@ class DeviceGroup::Impl {
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, GroupContext::Impl& context) {
     const FloatingPointScope floating_point;
     gpu::AsyncSearch::check(batch, answers);
-    if (layout_ == DeviceLayout::shard)
-      throw InvalidArgument(
-          "search_async works on copies of an index; this group has parts of it: search with weights on the "
-          "host");
     if (!context.is_for(devices())) throw InvalidArgument("a context of another group of GPUs");
-    Positions members;
-    std::vector<std::size_t> shares;
-    divide(batch.num_queries, members, shares);
-    if (members.size() == 1) members = {at_home(members.front(), context.home())};
-    const std::vector<MirrorView> views = views_of(members);
-    const auto width = static_cast<std::size_t>(views.front().snapshot->num_attributes());
-    const std::vector<DeviceBatch> parts = parts_of(batch, shares, width);
-    check(members,
-          on_devices(members, [&](std::size_t i) { context.lane(members[i]).reserve(parts[i], width); }));
-    const cuda::Event& start = context.mark_start();
-    std::size_t first = 0;
-    std::vector<std::exception_ptr> errors = on_devices(members, [&](std::size_t i) {
-      const DeviceAnswers part = {answers.ids + first * batch.k, answers.scores + first * batch.k,
-                                  answers.counts + first};
-      first += shares[i];
-      context.lane(members[i])
-          .enqueue(members_[members[i]].copy->async_search(), views[i], parts[i], part, start);
-    });
-    // The stream waits for those that have failed, too: they may have begun.
-    const std::vector<std::exception_ptr> ends =
-        on_devices(members, [&](std::size_t i) { context.wait_for(context.lane(members[i]).end()); });
-    for (std::size_t i = 0; i < members.size(); ++i)
-      if (errors[i] == nullptr) errors[i] = ends[i];
-    check(members, errors);
+    if (layout_ == DeviceLayout::shard && members_.size() > 1 && batch.num_queries > 0)
+      search_async_in_shards(batch, answers, context);
+    else
+      search_async_in_copies(batch, answers, context);
   }
 
   std::vector<RefreshStats> refresh() {
@@ -322,26 +304,109 @@ class DeviceGroup::Impl {
     return merge_results(std::move(parts), ks);
   }
 
-  BatchAnswers search_batch_in_shards(const QueryBatch& batch, Engine engine) {
+  std::uint64_t search_batch_in_shards(const QueryBatch& batch, Engine engine, const auto& make_arrays) {
     const std::vector<MirrorView> views = views_of(everyone());
-    const std::size_t width = views.front().snapshot->attributes.size();
-    const std::size_t num_queries = num_queries_of(batch, width);
-    if (num_queries == 0) return make_answers(batch, *views.front().snapshot);
+    const Snapshot& snapshot = *views.front().snapshot;
+    const std::size_t num_queries = num_queries_of(batch, snapshot.attributes.size());
+    if (num_queries > 0) {
+      const std::vector<BatchAnswers> parts = answers_of_parts(views, batch, engine, num_queries);
+      merge_answers(parts, make_arrays(snapshot));
+    } else {
+      make_arrays(snapshot);
+    }
+    return snapshot.version;
+  }
+
+  std::vector<BatchAnswers> answers_of_parts(const std::vector<MirrorView>& views, const QueryBatch& batch,
+                                             Engine engine, std::size_t num_queries) {
     std::vector<BatchAnswers> parts(members_.size());
     std::unique_ptr<SharedBounds> bounds = bounds_to_share(num_queries);
     on_shards(views, [&](std::size_t m, const MirrorView& view) {
       members_[m].copy->search_batch(
           view, batch, engine, 0,
-          [&]() -> BatchAnswers& {
+          [&] {
             parts[m] = make_answers(batch, *view.snapshot);
-            return parts[m];
+            return arrays_of(parts[m]);
           },
           bounds->data());
     });
     bounds_.give_back(std::move(bounds));
-    BatchAnswers answers = make_answers(batch, *views.front().snapshot);
-    merge_answers(parts, answers);
-    return answers;
+    return parts;
+  }
+
+  void search_async_in_copies(const DeviceBatch& batch, const DeviceAnswers& answers,
+                              GroupContext::Impl& context) {
+    Positions members;
+    std::vector<std::size_t> shares;
+    divide(batch.num_queries, members, shares);
+    if (members.size() == 1) members = {at_home(members.front(), context.home())};
+    const std::vector<MirrorView> views = views_of(members);
+    const std::vector<DeviceBatch> parts = parts_of(batch, shares, width_of(views));
+    std::vector<DeviceAnswers> to;
+    std::size_t first = 0;
+    for (const std::size_t share : shares) {
+      to.push_back(answers_from(answers, first, batch.k));
+      first += share;
+    }
+    enqueue(members, views, parts, to, nullptr, context);
+  }
+
+  // Every member answers all queries, and the home merges. The more queries at once, the cheaper is each.
+  void search_async_in_shards(const DeviceBatch& batch, const DeviceAnswers& answers,
+                              GroupContext::Impl& context) {
+    const Positions members = everyone();
+    const std::vector<MirrorView> views = views_of(members);
+    const std::size_t at_once = context.queries_at_once(batch.k);
+    for (std::size_t first = 0; first < batch.num_queries; first += at_once) {
+      DeviceBatch run = batch;
+      run.weights += first * width_of(views);
+      run.num_queries = std::min(at_once, batch.num_queries - first);
+      gpu::PartAnswers* found = nullptr;
+      on_home(context, [&] { found = &context.start_parts(run); });
+      std::vector<DeviceAnswers> to;
+      for (const std::size_t m : members) to.push_back(found->of_part(m));
+      enqueue(members, views, std::vector(members.size(), run), to, found->shared_bounds(), context);
+      on_home(context, [&] { found->merge(answers_from(answers, first, batch.k), context.stream()); });
+    }
+  }
+
+  // Each member's part of a batch, on its lane. The stream goes on after all of them.
+  void enqueue(const Positions& members, std::span<const MirrorView> views,
+               std::span<const DeviceBatch> parts, std::span<const DeviceAnswers> answers,
+               double* shared_bounds, GroupContext::Impl& context) {
+    const std::size_t width = width_of(views);
+    check(members,
+          on_devices(members, [&](std::size_t i) { context.lane(members[i]).reserve(parts[i], width); }));
+    const cuda::Event& start = context.mark_start();
+    std::vector<std::exception_ptr> errors = on_devices(members, [&](std::size_t i) {
+      const gpu::AsyncSearch& async = members_[members[i]].copy->async_search();
+      context.lane(members[i]).enqueue(async, views[i], parts[i], answers[i], start, shared_bounds);
+    });
+    // The stream waits for those that have failed, too: they may have begun.
+    const std::vector<std::exception_ptr> ends =
+        on_devices(members, [&](std::size_t i) { context.wait_for(context.lane(members[i]).end()); });
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (errors[i] == nullptr) errors[i] = ends[i];
+    check(members, errors);
+  }
+
+  // Calls work() on the home, which need not be a member.
+  static void on_home(const GroupContext::Impl& context, const auto& work) {
+    const std::exception_ptr error = caught([&] {
+      const cuda::DeviceScope scope(context.home());
+      work();
+    });
+    if (error == nullptr) return;
+    const std::exception_ptr fault = as_fault_of(context.home(), error);
+    std::rethrow_exception(fault != nullptr ? fault : error);
+  }
+
+  static std::size_t width_of(std::span<const MirrorView> views) {
+    return static_cast<std::size_t>(views.front().snapshot->num_attributes());
+  }
+
+  static DeviceAnswers answers_from(const DeviceAnswers& answers, std::size_t first, std::size_t k) {
+    return {answers.ids + first * k, answers.scores + first * k, answers.counts + first};
   }
 
   // One for each query, none of which excludes a row yet.
@@ -524,7 +589,20 @@ std::vector<SearchResult> DeviceGroup::search(std::span<const Query> queries,
 
 BatchAnswers DeviceGroup::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
   check_device_search(options);
-  return held_by(impl_, kKind).search_batch(batch, options.engine);
+  BatchAnswers answers;
+  held_by(impl_, kKind).search_batch(batch, options.engine, [&](const Snapshot& snapshot) {
+    answers = make_answers(batch, snapshot);
+    return arrays_of(answers);
+  });
+  return answers;
+}
+
+std::uint64_t DeviceGroup::search_batch(const QueryBatch& batch, const AnswerArrays& answers,
+                                        const SearchOptions& options) const {
+  check_device_search(options);
+  Impl& group = held_by(impl_, kKind);
+  check_arrays(batch, group.num_attributes(), answers);
+  return group.search_batch(batch, options.engine, [&](const Snapshot& /*snapshot*/) { return answers; });
 }
 
 GroupContext DeviceGroup::make_context(const GroupContextOptions& options) const {

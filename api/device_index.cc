@@ -50,11 +50,21 @@ BatchAnswers DeviceIndex::search_batch(const QueryBatch& batch, const SearchOpti
   if (num_queries_of(batch, view.snapshot->attributes.size()) == 0)
     return make_answers(batch, *view.snapshot);
   BatchAnswers answers;
-  copy.search_batch(view, batch, options.engine, 0, [&]() -> BatchAnswers& {
+  copy.search_batch(view, batch, options.engine, 0, [&] {
     answers = make_answers(batch, *view.snapshot);
-    return answers;
+    return arrays_of(answers);
   });
   return answers;
+}
+
+std::uint64_t DeviceIndex::search_batch(const QueryBatch& batch, const AnswerArrays& answers,
+                                        const SearchOptions& options) const {
+  check_device_search(options);
+  const Impl& copy = held_by(impl_, kKind);
+  const gpu::MirrorView view = copy.latest();
+  check_arrays(batch, view.snapshot->attributes.size(), answers);
+  if (!answers.counts.empty()) copy.search_batch(view, batch, options.engine, 0, [&] { return answers; });
+  return view.snapshot->version;
 }
 
 DeviceContext DeviceIndex::make_context(const ContextOptions& options) const {

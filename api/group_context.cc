@@ -10,11 +10,13 @@ namespace culmen {
 namespace {
 
 constexpr const char* kKind = "GroupContext";
+constexpr std::size_t kMostPartBytes = std::size_t{1} << 30;  // larger batches gain nothing by being one
 
 }  // namespace
 
 GroupContext::Impl::Impl(std::span<const int> devices, const GroupContextOptions& options)
     : home_(options.device == kNoDevice ? devices.front() : options.device),
+      scratch_bytes_(options.scratch_bytes),
       devices_(devices.begin(), devices.end()),
       scope_(home_),
       stream_(options.stream) {
@@ -45,6 +47,21 @@ void GroupContext::Impl::synchronize() const {
   const cuda::DeviceScope scope(home_);
   cuda::check(cudaStreamSynchronize(stream_));
   for (const std::unique_ptr<gpu::Lane>& lane : lanes_) lane->synchronize();
+}
+
+std::size_t GroupContext::Impl::queries_at_once(std::size_t k) const {
+  const std::size_t most_bytes =
+      scratch_bytes_ == 0 ? kMostPartBytes : std::min(scratch_bytes_, kMostPartBytes);
+  return gpu::PartAnswers::queries_at_once(lanes_.size(), k, most_bytes);
+}
+
+gpu::PartAnswers& GroupContext::Impl::start_parts(const DeviceBatch& batch) {
+  if (!parts_.has_room(lanes_.size(), batch)) {
+    synchronize();  // what there is may still be in use
+    parts_.reserve(lanes_.size(), batch);
+  }
+  parts_.start(lanes_.size(), batch, stream_);
+  return parts_;
 }
 
 GroupContext::GroupContext(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

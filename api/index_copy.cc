@@ -140,7 +140,7 @@ void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, En
   std::vector<SearchResult> results(queries.size());
   search_current(view, queries, engine, results);
   if (queries.empty()) return;
-  BatchAnswers& arrays = answers();
+  const AnswerArrays arrays = answers();
   for (std::size_t q = 0; q < results.size(); ++q) set_answer(results[q].hits, first + q, arrays);
 }
 

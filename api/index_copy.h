@@ -46,7 +46,8 @@ class IndexCopy {
   // Writes as many results as there are queries.
   void search(const gpu::MirrorView& view, std::span<const Query> queries, Engine engine,
               std::span<SearchResult> results) const;
-  // The first query's answer is answers()[first]; answers(), as in FlatSearch, is called only if there are queries.
+  // The first query's answer is that of query `first` in answers(), which, as in FlatSearch, is called only if there are
+  // queries.
   // shared_bounds: as there, of a part of an index.
   void search_batch(const gpu::MirrorView& view, const QueryBatch& batch, Engine engine, std::size_t first,
                     const gpu::FlatSearch::Answers& answers, double* shared_bounds = nullptr) const;

@@ -3,6 +3,8 @@
 
 #include <tbb/parallel_for.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -14,6 +16,7 @@
 #include "api/device_index.h"
 #include "base/lock_isolated.h"
 #include "base/with_threads.h"
+#include "cpu/byte_table.h"
 #include "cpu/threshold_algorithm.h"
 #include "culmen/device.h"
 #include "culmen/device_group.h"
@@ -59,14 +62,22 @@ class Index::Core {
 
   SearchResult search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
                       const SearchOptions& options);
-  // Searches one version, each query on one thread. Calls take(q, result) for each query, from several threads.
-  void search_each(const std::shared_ptr<const Snapshot>& snapshot, std::span<const Query> queries,
-                   const SearchOptions& options, const auto& take) {
+  // Writes the answers to a batch that was checked, of one version.
+  void search_batch(const std::shared_ptr<const Snapshot>& snapshot, const QueryBatch& batch,
+                    const AnswerArrays& answers, const SearchOptions& options);
+  // Searches one version: query_of(q) returns query q. Calls take(q, result) for each, from several threads. Questions
+  // that the planner prefers to answer by one pass share it; each of the others has one thread.
+  void search_each(const std::shared_ptr<const Snapshot>& snapshot, std::size_t num_queries,
+                   const auto& query_of, const SearchOptions& options, const auto& take) {
     SearchOptions one = options;
     one.num_threads = 1;
     with_threads(options.num_threads, [&] {
-      tbb::parallel_for(std::size_t{0}, queries.size(),
-                        [&](std::size_t q) { take(q, search(snapshot, queries[q], one)); });
+      const std::vector<std::uint8_t> answered = search_together(
+          snapshot, num_queries, [&](std::size_t q) -> Query { return query_of(q); }, options,
+          [&](std::size_t q, SearchResult result) { take(q, std::move(result)); });
+      tbb::parallel_for(std::size_t{0}, num_queries, [&](std::size_t q) {
+        if (answered.empty() || answered[q] == 0) take(q, search(snapshot, query_of(q), one));
+      });
     });
   }
 
@@ -96,9 +107,32 @@ class Index::Core {
   }
 
  private:
+  // Answers queries by one pass over all rows, if the planner prefers it. Returns for each whether it was answered, or
+  // nothing if none was. Runs in the caller's arena.
+  std::vector<std::uint8_t> search_together(const std::shared_ptr<const Snapshot>& snapshot,
+                                            std::size_t num_queries,
+                                            const std::function<Query(std::size_t)>& query_of,
+                                            const SearchOptions& options,
+                                            const std::function<void(std::size_t, SearchResult)>& take);
   std::vector<Hit> look_up(const ResolvedQuery& query, std::span<const std::int64_t> ids,
                            SearchResult& result, const SearchOptions& options);
   std::vector<Hit> run_engine(const ResolvedQuery& query, SearchResult& result, const SearchOptions& options);
+
+  // Whether codes_of() would make nothing.
+  bool has_codes(const std::shared_ptr<const Snapshot>& snapshot) {
+    const std::lock_guard lock(codes_mutex_);
+    return is_same(codes_snapshot_, snapshot);
+  }
+  // The codes of this version for passes, cached until another version needs its own.
+  std::shared_ptr<const cpu::ByteTable> codes_of(const std::shared_ptr<const Snapshot>& snapshot) {
+    return lock_isolated(codes_mutex_, [&] {
+      if (codes_ == nullptr || !is_same(codes_snapshot_, snapshot)) {
+        codes_ = std::make_shared<cpu::ByteTable>(*snapshot);
+        codes_snapshot_ = snapshot;
+      }
+      return codes_;
+    });
+  }
 
   // The sorted lists of Engine::ta for this version, cached until another version needs its own.
   std::shared_ptr<const cpu::SortedLists> lists_of(const std::shared_ptr<const Snapshot>& snapshot) {
@@ -124,6 +158,9 @@ class Index::Core {
   std::mutex on_device_mutex_;
   std::shared_ptr<const gpu::LoadedTree> on_device_;
   int device_ = kNoDevice;
+  std::mutex codes_mutex_;
+  std::shared_ptr<const cpu::ByteTable> codes_;
+  std::weak_ptr<const Snapshot> codes_snapshot_;
   std::mutex lists_mutex_;
   std::shared_ptr<const cpu::SortedLists> lists_;
   std::weak_ptr<const Snapshot> lists_snapshot_;  // not its number: after a refresh another index may have it

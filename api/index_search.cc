@@ -7,6 +7,7 @@
 #include "api/index_core.h"
 #include "base/floating_point_scope.h"
 #include "cpu/bounded.h"
+#include "cpu/byte_pass.h"
 #include "cpu/gta.h"
 #include "cpu/listed_rows.h"
 #include "cpu/monotone.h"
@@ -15,6 +16,7 @@
 #include "planner/automatic.h"
 #include "planner/explain.h"
 #include "planner/planner.h"
+#include "planner/shared_pass.h"
 #include "planner/speed_factor.h"
 #include "query/bound_plan.h"
 #include "query/few_ids.h"
@@ -81,6 +83,35 @@ std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResul
   return search_automatic(s, query, options.num_threads, stats);
 }
 
+std::vector<std::uint8_t> Index::Core::search_together(
+    const std::shared_ptr<const Snapshot>& snapshot, std::size_t num_queries,
+    const std::function<Query(std::size_t)>& query_of, const SearchOptions& options,
+    const std::function<void(std::size_t, SearchResult)>& take) {
+  if (options.engine != Engine::automatic || !may_pass(*snapshot, num_queries)) return {};
+  const Clock::time_point start = Clock::now();
+  const auto resolved = [&](std::size_t q) -> std::optional<ResolvedQuery> {
+    try {
+      return resolve(query_of(q), *snapshot, options.statistics);
+    } catch (const Error&) {
+      return std::nullopt;  // a search of its own refuses it
+    }
+  };
+  if (!prefers_pass(*snapshot, num_queries, resolved, has_codes(snapshot))) return {};
+  std::vector<std::uint8_t> answered(num_queries);
+  cpu::pass_in_bytes(*snapshot, *codes_of(snapshot), num_queries, resolved,
+                     [&](std::size_t q, std::vector<Hit> hits, const SearchStats& stats) {
+                       SearchResult result;
+                       result.hits = std::move(hits);
+                       result.stats = stats;
+                       result.snapshot = snapshot;
+                       result.stats.rows_in_index = snapshot->num_rows;
+                       result.stats.elapsed_us = microseconds_since(start);
+                       answered[q] = 1;
+                       take(q, std::move(result));
+                     });
+  return answered;
+}
+
 std::vector<Hit> Index::Core::look_up(const ResolvedQuery& query, std::span<const std::int64_t> ids,
                                       SearchResult& result, const SearchOptions& options) {
   const Snapshot& s = *result.snapshot;
@@ -113,19 +144,35 @@ std::vector<SearchResult> Index::search(std::span<const Query> queries, const Se
   require_memory(queries);
   std::vector<SearchResult> results(queries.size());
   Core& core = held_by(core_, kIndexHandle);
-  core.search_each(core.snapshot(), queries, options,
-                   [&](std::size_t q, SearchResult result) { results[q] = std::move(result); });
+  core.search_each(
+      core.snapshot(), queries.size(), [&](std::size_t q) -> const Query& { return queries[q]; }, options,
+      [&](std::size_t q, SearchResult result) { results[q] = std::move(result); });
   return results;
 }
 
 BatchAnswers Index::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
   Core& core = held_by(core_, kIndexHandle);
   const std::shared_ptr<const Snapshot> snapshot = core.snapshot();
-  const std::vector<Query> queries = queries_of(batch, snapshot->attributes.size());
-  BatchAnswers answers = make_answers(batch, queries.size(), snapshot->num_rows, snapshot->version);
-  core.search_each(snapshot, queries, options,
-                   [&](std::size_t q, const SearchResult& result) { set_answer(result.hits, q, answers); });
+  BatchAnswers answers = make_answers(batch, *snapshot);
+  core.search_batch(snapshot, batch, arrays_of(answers), options);
   return answers;
+}
+
+std::uint64_t Index::search_batch(const QueryBatch& batch, const AnswerArrays& answers,
+                                  const SearchOptions& options) const {
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> snapshot = core.snapshot();
+  check_arrays(batch, snapshot->attributes.size(), answers);
+  core.search_batch(snapshot, batch, answers, options);
+  return snapshot->version;
+}
+
+void Index::Core::search_batch(const std::shared_ptr<const Snapshot>& snapshot, const QueryBatch& batch,
+                               const AnswerArrays& answers, const SearchOptions& options) {
+  search_each(
+      snapshot, answers.counts.size(),
+      [&](std::size_t q) { return query_of(batch, snapshot->attributes.size(), q); }, options,
+      [&](std::size_t q, const SearchResult& result) { set_answer(result.hits, q, answers); });
 }
 
 SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k, const Filter& where,

@@ -66,6 +66,10 @@ std::vector<SearchResult> DeviceIndex::search(std::span<const Query> /*queries*/
 BatchAnswers DeviceIndex::search_batch(const QueryBatch& /*batch*/, const SearchOptions& /*options*/) const {
   return {};
 }
+std::uint64_t DeviceIndex::search_batch(const QueryBatch& /*batch*/, const AnswerArrays& /*answers*/,
+                                        const SearchOptions& /*options*/) const {
+  return 0;
+}
 DeviceContext DeviceIndex::make_context(const ContextOptions& /*options*/) const {
   return DeviceContext(nullptr);
 }
@@ -92,6 +96,10 @@ std::vector<SearchResult> DeviceGroup::search(std::span<const Query> /*queries*/
 }
 BatchAnswers DeviceGroup::search_batch(const QueryBatch& /*batch*/, const SearchOptions& /*options*/) const {
   return {};
+}
+std::uint64_t DeviceGroup::search_batch(const QueryBatch& /*batch*/, const AnswerArrays& /*answers*/,
+                                        const SearchOptions& /*options*/) const {
+  return 0;
 }
 GroupContext DeviceGroup::make_context(const GroupContextOptions& /*options*/) const {
   return GroupContext(nullptr);

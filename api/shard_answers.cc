@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/batch_answers.h"
 #include "gpu/group/merge_hits.h"
 
 namespace culmen {
@@ -46,26 +47,28 @@ std::vector<SearchResult> merge_results(std::vector<std::vector<SearchResult>> p
   return merged;
 }
 
-void merge_answers(std::span<const BatchAnswers> parts, BatchAnswers& answers) {
-  tbb::parallel_for(
-      tbb::blocked_range<std::size_t>(0, answers.num_queries, kGrain),
-      [&](const tbb::blocked_range<std::size_t>& range) {
-        std::vector<std::size_t> sizes(parts.size()), next(parts.size());
-        for (std::size_t q = range.begin(); q < range.end(); ++q) {
-          const std::size_t first = q * answers.k;
-          std::size_t end = first;
-          for (std::size_t p = 0; p < parts.size(); ++p) sizes[p] = parts[p].counts[q];
-          gpu::merge_hits(
-              sizes, answers.k, next,
-              [&](std::size_t part, std::size_t rank) { return parts[part].scores[first + rank]; },
-              [&](std::size_t part, std::size_t rank) { return parts[part].ids[first + rank]; },
-              [&](std::size_t part, std::size_t rank) {
-                answers.ids[end] = parts[part].ids[first + rank];
-                answers.scores[end++] = parts[part].scores[first + rank];
-              });
-          answers.counts[q] = static_cast<std::uint32_t>(end - first);
-        }
-      });
+void merge_answers(std::span<const BatchAnswers> parts, const AnswerArrays& answers) {
+  const std::size_t k = parts.front().k;
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, answers.counts.size(), kGrain),
+                    [&](const tbb::blocked_range<std::size_t>& range) {
+                      std::vector<std::size_t> sizes(parts.size()), next(parts.size());
+                      std::vector<Hit> hits;
+                      for (std::size_t q = range.begin(); q < range.end(); ++q) {
+                        const std::size_t first = q * k;
+                        for (std::size_t p = 0; p < parts.size(); ++p) sizes[p] = parts[p].counts[q];
+                        hits.clear();
+                        const auto id = [&](std::size_t part, std::size_t rank) {
+                          return parts[part].ids[first + rank];
+                        };
+                        const auto score = [&](std::size_t part, std::size_t rank) {
+                          return parts[part].scores[first + rank];
+                        };
+                        gpu::merge_hits(sizes, k, next, score, id, [&](std::size_t part, std::size_t rank) {
+                          hits.push_back({id(part, rank), score(part, rank)});
+                        });
+                        set_answer(hits, q, answers);
+                      }
+                    });
 }
 
 }  // namespace culmen

@@ -1,11 +1,12 @@
 // Groups of GPUs: 1, 2, ... of them, or as many logical devices on one. Prints a line for each group.
 //
 //   gpu_group [--rows=N] [--dims=D] [--kind=independent] [--devices=0,1] [--memory=device|managed|host]
-//             [--layout=replicate|shard] [--queries=16384] [--ks=16,128] [--repeats=R]
+//             [--layout=replicate|shard] [--queries=16384] [--ks=16,128] [--repeats=R] [--arrays=kept|new]
 //
 //   copy      making the group: s
 //   batch     a batch of different random questions, from the host to the host: thousands of questions a second, and in
-//             brackets how many times that of a DeviceIndex on the first GPU. Weights of one sign (+) and of both (+-)
+//             brackets how many times that of a DeviceIndex on the first GPU. Weights of one sign (+) and of both (+-).
+//             The answers are written to arrays that are kept, or that are new for each batch
 //   single    one question of a batch after the other, both signs, the first k: the median, us
 //   refresh   until all copies have 1,000 replaced rows, the median: ms
 //
@@ -38,6 +39,7 @@ struct Settings {
   std::size_t queries = 16'384;
   std::vector<std::size_t> ks = {16, 128};
   int repeats = 9;
+  std::string arrays = "kept";
 };
 
 Settings parse(int argc, char** argv) {
@@ -50,7 +52,8 @@ Settings parse(int argc, char** argv) {
         take_flag(argument, "--memory=", settings.memory) ||
         take_flag(argument, "--layout=", settings.layout) ||
         take_flag(argument, "--queries=", settings.queries) || take_flag(argument, "--ks=", settings.ks) ||
-        take_flag(argument, "--repeats=", settings.repeats))
+        take_flag(argument, "--repeats=", settings.repeats) ||
+        take_flag(argument, "--arrays=", settings.arrays))
       continue;
     throw InvalidArgument("unknown argument " + std::string(argument) +
                           "; see the top of bench/gpu_group.cc");
@@ -72,11 +75,19 @@ struct Questions {
 };
 
 // The median after some that warm up, in which a group learns the speeds of its devices.
-double batch_us(const auto& on_gpu, const Questions& questions, int repeats) {
+double batch_us(const auto& on_gpu, const Questions& questions, const Settings& settings) {
   constexpr int kWarmUps = 8;
-  const auto ask = [&] { static_cast<void>(on_gpu.search_batch(questions.batch())); };
+  BatchAnswers answers = questions.expected;
+  const AnswerArrays arrays = {answers.ids, answers.scores, answers.counts};
+  const auto ask = [&] {
+    if (settings.arrays == "kept") {
+      on_gpu.search_batch(questions.batch(), arrays);
+    } else {
+      static_cast<void>(on_gpu.search_batch(questions.batch()));
+    }
+  };
   times_us(kWarmUps, ask);
-  return median(times_us(repeats, ask));
+  return median(times_us(settings.repeats, ask));
 }
 
 std::vector<Questions> make_questions(const Settings& settings, const DeviceIndex& one_device) {
@@ -91,7 +102,7 @@ std::vector<Questions> make_questions(const Settings& settings, const DeviceInde
       for (std::size_t i = 0; i < settings.queries * static_cast<std::size_t>(settings.dims); ++i)
         questions.weights.push_back(weight(random));
       questions.expected = one_device.search_batch(questions.batch());
-      questions.one_device_us = batch_us(one_device, questions, settings.repeats);
+      questions.one_device_us = batch_us(one_device, questions, settings);
       all.push_back(std::move(questions));
     }
   return all;
@@ -150,7 +161,7 @@ int measure_group(Index& index, const std::vector<int>& devices, const std::vect
   int wrong = 0;
   for (const Questions& questions : all) {
     wrong += is_same(group.search_batch(questions.batch()), questions.expected) ? 0 : 1;
-    const double us = batch_us(group, questions, settings.repeats);
+    const double us = batch_us(group, questions, settings);
     std::printf("; %s %.0f (%.2f)", questions.name.c_str(), static_cast<double>(settings.queries) / us * 1e3,
                 questions.one_device_us / us);
   }
@@ -165,6 +176,8 @@ int measure_group(Index& index, const std::vector<int>& devices, const std::vect
 
 int run(const Settings& settings) {
   if (settings.devices.empty()) throw CudaError("no GPU");
+  if (settings.arrays != "kept" && settings.arrays != "new")
+    throw InvalidArgument("unknown arrays '" + settings.arrays + "'; use kept or new");
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // by line, so that an interrupted run has printed its results
   print_card();
   Index index = Index::build(make_table(settings.kind, settings.rows, settings.dims).view());

@@ -36,6 +36,12 @@ void search_each(const ShardState& state, std::span<const Query> queries, const 
   });
 }
 
+void search_into(const ShardState& state, const QueryBatch& batch, const AnswerArrays& answers,
+                 const SearchOptions& options) {
+  search_each(state, queries_of(batch, state.statistics.attributes.size()), options,
+              [&](std::size_t q, const SearchResult& result) { set_answer(result.hits, q, answers); });
+}
+
 void check_queries_memory(std::span<const Query> queries) {
   if (!queries.empty() && queries.data() == nullptr)
     throw InvalidArgument("a null pointer with " + std::to_string(queries.size()) + " elements");
@@ -91,11 +97,18 @@ std::vector<SearchResult> ShardedIndex::search(std::span<const Query> queries,
 
 BatchAnswers ShardedIndex::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
   const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
-  const std::vector<Query> queries = queries_of(batch, state->statistics.attributes.size());
-  BatchAnswers answers = make_answers(batch, queries.size(), state->statistics.num_rows, state->version());
-  search_each(*state, queries, options,
-              [&](std::size_t q, const SearchResult& result) { set_answer(result.hits, q, answers); });
+  const std::size_t num_queries = num_queries_of(batch, state->statistics.attributes.size());
+  BatchAnswers answers = make_answers(batch, num_queries, state->statistics.num_rows, state->version());
+  search_into(*state, batch, arrays_of(answers), options);
   return answers;
+}
+
+std::uint64_t ShardedIndex::search_batch(const QueryBatch& batch, const AnswerArrays& answers,
+                                         const SearchOptions& options) const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  check_arrays(batch, state->statistics.attributes.size(), answers);
+  search_into(*state, batch, answers, options);
+  return state->version();
 }
 
 double ShardedIndex::score_bound(const Query& query, const SearchOptions& options) const {

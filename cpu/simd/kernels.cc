@@ -5,6 +5,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // after highway.h
+#include "cpu/simd/byte_codes-inl.h"
 #include "cpu/simd/child_bounds-inl.h"
 #include "cpu/simd/codes-inl.h"
 #include "cpu/simd/filter-inl.h"
@@ -31,6 +32,10 @@ HWY_EXPORT(ScoreRowsFloat);
 HWY_EXPORT(ScoreRowsDouble);
 HWY_EXPORT(ScoreListedFloat);
 HWY_EXPORT(ScoreListedDouble);
+HWY_EXPORT(ScoreApartFloat);
+HWY_EXPORT(ScoreApartDouble);
+HWY_EXPORT(ByteCodesFloat);
+HWY_EXPORT(ByteCodesDouble);
 HWY_EXPORT(RowsByCodesFloat);
 HWY_EXPORT(RowsByCodesDouble);
 HWY_EXPORT(MaskOfFloats);
@@ -67,6 +72,30 @@ template <>
 std::size_t score_listed(const double* values, std::size_t stride, std::span<const std::uint32_t> rows,
                          const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
   return HWY_DYNAMIC_DISPATCH(ScoreListedDouble)(values, stride, rows, query, kth_bound, out);
+}
+
+template <>
+void score_apart(std::span<const double* const> starts, std::size_t stride, std::span<const Term> terms,
+                 double offset, double* scores) {
+  HWY_DYNAMIC_DISPATCH(ScoreApartDouble)(starts, stride, terms, offset, scores);
+}
+
+template <>
+void score_apart(std::span<const float* const> starts, std::size_t stride, std::span<const Term> terms,
+                 double offset, double* scores) {
+  HWY_DYNAMIC_DISPATCH(ScoreApartFloat)(starts, stride, terms, offset, scores);
+}
+
+template <>
+ByteSquares byte_codes(const double* values, std::size_t stride, std::uint32_t num_rows,
+                       std::span<const ByteScale> scales, std::uint32_t* words) {
+  return HWY_DYNAMIC_DISPATCH(ByteCodesDouble)(values, stride, num_rows, scales, words);
+}
+
+template <>
+ByteSquares byte_codes(const float* values, std::size_t stride, std::uint32_t num_rows,
+                       std::span<const ByteScale> scales, std::uint32_t* words) {
+  return HWY_DYNAMIC_DISPATCH(ByteCodesFloat)(values, stride, num_rows, scales, words);
 }
 
 template <>

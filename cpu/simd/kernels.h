@@ -36,6 +36,31 @@ template <typename T>
 std::size_t score_listed(const T* values, std::size_t stride, std::span<const std::uint32_t> rows,
                          const ResolvedQuery& query, double kth_bound, ScoredRow* out);
 
+// Scores rows that lie apart, some at a time: starts[i] points to row i's first value, and the next ones are `stride`
+// further each.
+template <typename T>
+void score_apart(std::span<const T* const> starts, std::size_t stride, std::span<const Term> terms,
+                 double offset, double* scores);
+
+// An attribute's codes of 8 bits: a value is middle + (code - 128 + what the code loses) / inverse.
+struct ByteScale {
+  double middle;
+  double inverse;
+};
+// Of the rows of a leaf, the largest sums of squares of codes - 128 and of what they lose, as they were computed.
+struct ByteSquares {
+  double codes;
+  double losses;
+};
+
+// Writes a leaf's codes of 8 bits, 1 to 255, those of 4 neighbouring attributes in a word.
+//
+//   values  as of score_rows
+//   words   [ceil(num_attributes / 4)][stride] of which num_rows, up to a multiple of 16, are written
+template <typename T>
+ByteSquares byte_codes(const T* values, std::size_t stride, std::uint32_t num_rows,
+                       std::span<const ByteScale> scales, std::uint32_t* words);
+
 // A leaf's codes and what scales them.
 template <typename T>
 struct LeafCodes {

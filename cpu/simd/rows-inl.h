@@ -1,5 +1,5 @@
-// score_rows and score_listed of cpu/simd/kernels.h: score all rows of a leaf in groups of vectors, or listed rows one
-// by one. Compiled once per target (see cpu/simd/vectors-inl.h).
+// score_rows, score_listed and score_apart of cpu/simd/kernels.h: score all rows of a leaf in groups of vectors, listed
+// rows one by one, or rows of many leaves. Compiled once per target (see cpu/simd/vectors-inl.h).
 #if defined(CULMEN_CPU_SIMD_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CULMEN_CPU_SIMD_ROWS_INL_H_
 #undef CULMEN_CPU_SIMD_ROWS_INL_H_
@@ -116,6 +116,40 @@ inline std::size_t ScoreListedDouble(const double* values, std::size_t stride,
                                      std::span<const std::uint32_t> rows, const ResolvedQuery& query,
                                      double kth_bound, ScoredRow* out) {
   return ScoreListed(values, stride, rows, query, kth_bound, out);
+}
+
+// kRows chains of fma at once: each waits for its own sum.
+template <std::size_t kRows, typename T>
+HWY_INLINE void ScoreTogether(const T* const* starts, std::size_t stride, std::span<const Term> terms,
+                              double offset, double* scores) {
+  double sums[kRows];
+  for (double& sum : sums) sum = offset;
+  for (const Term& term : terms) {
+    const std::size_t place = static_cast<std::size_t>(term.attribute) * stride;
+    for (std::size_t r = 0; r < kRows; ++r)
+      sums[r] = std::fma(term.weight, static_cast<double>(starts[r][place]), sums[r]);
+  }
+  for (std::size_t r = 0; r < kRows; ++r) scores[r] = sums[r] + 0.0;  // score_finish
+}
+
+template <typename T>
+HWY_INLINE void ScoreApart(std::span<const T* const> starts, std::size_t stride, std::span<const Term> terms,
+                           double offset, double* scores) {
+  constexpr std::size_t kRows = 8;
+  std::size_t r = 0;
+  for (; r + kRows <= starts.size(); r += kRows)
+    ScoreTogether<kRows>(starts.data() + r, stride, terms, offset, scores + r);
+  for (; r < starts.size(); ++r) ScoreTogether<1>(starts.data() + r, stride, terms, offset, scores + r);
+}
+
+inline void ScoreApartFloat(std::span<const float* const> starts, std::size_t stride,
+                            std::span<const Term> terms, double offset, double* scores) {
+  ScoreApart(starts, stride, terms, offset, scores);
+}
+
+inline void ScoreApartDouble(std::span<const double* const> starts, std::size_t stride,
+                             std::span<const Term> terms, double offset, double* scores) {
+  ScoreApart(starts, stride, terms, offset, scores);
 }
 
 }  // namespace culmen::simd::HWY_NAMESPACE

@@ -41,11 +41,11 @@ void Lane::reserve(const DeviceBatch& share, std::size_t num_attributes) {
 }
 
 void Lane::enqueue(const AsyncSearch& async, const MirrorView& view, const DeviceBatch& share,
-                   const DeviceAnswers& answers, const cuda::Event& start) {
+                   const DeviceAnswers& answers, const cuda::Event& start, double* shared_bounds) {
   const cudaStream_t stream = context_.stream();
   cuda::check(cudaStreamWaitEvent(stream, start.get()));
   if (!copies_) {
-    async.enqueue(view, share, answers, context_);
+    async.enqueue(view, share, answers, context_, shared_bounds);
     return;
   }
   const auto copy = [&](auto* to, int to_device, const auto* from, int from_device, std::size_t count) {
@@ -57,7 +57,7 @@ void Lane::enqueue(const AsyncSearch& async, const MirrorView& view, const Devic
   copy(weights_.data(), here, share.weights, home_, share.num_queries * num_attributes);
   DeviceBatch batch = share;
   batch.weights = weights_.data();
-  async.enqueue(view, batch, {ids_.data(), scores_.data(), counts_.data()}, context_);
+  async.enqueue(view, batch, {ids_.data(), scores_.data(), counts_.data()}, context_, shared_bounds);
   copy(answers.ids, home_, ids_.data(), here, num_hits);
   copy(answers.scores, home_, scores_.data(), here, num_hits);
   copy(answers.counts, home_, counts_.data(), here, share.num_queries);

@@ -28,9 +28,9 @@ class Lane {
   // Makes room for the weights and answers of a share of a batch. Throws OutOfDeviceMemory.
   void reserve(const DeviceBatch& share, std::size_t num_attributes);
   // Enqueues the share, which begins after `start` and ends before end(). Its weights and answers are on the home.
-  // Throws as DeviceIndex::search_async.
+  // shared_bounds: as in AsyncSearch. Throws as DeviceIndex::search_async.
   void enqueue(const AsyncSearch& async, const MirrorView& view, const DeviceBatch& share,
-               const DeviceAnswers& answers, const cuda::Event& start);
+               const DeviceAnswers& answers, const cuda::Event& start, double* shared_bounds = nullptr);
   // Of all that was enqueued, also if that failed half-way. Throws CudaError.
   const cuda::Event& end() {
     end_.record(context_.stream());

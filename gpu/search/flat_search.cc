@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -25,6 +26,16 @@ void copy_in_parallel(std::span<const std::byte> from, std::byte* to) {
                     [&](const tbb::blocked_range<std::size_t>& range) {
                       std::memcpy(to + range.begin(), from.data() + range.begin(), range.size());
                     });
+}
+
+// `width` values for each query, of which the last repeat `none`, from arrays with k for each.
+template <typename T>
+void copy_hits(std::span<const T> from, std::size_t k, T none, std::size_t width, std::span<T> to) {
+  if (k == width) return copy_in_parallel(std::as_bytes(from), std::as_writable_bytes(to).data());
+  for (std::size_t query = 0; query < to.size() / width; ++query) {
+    const auto end = std::ranges::copy(from.subspan(query * k, k), to.subspan(query * width).begin()).out;
+    std::fill_n(end, width - k, none);
+  }
 }
 
 // The answers of a part in one piece of memory: ids, scores, counts.
@@ -57,9 +68,9 @@ class FlatSearch::Space {
   // Enqueues a part of the batch, its weights. The part before the one before it has been collected.
   void enqueue(const AsyncSearch& async, const MirrorView& view, const QueryBatch& batch,
                std::span<const double> weights, std::size_t k, double* shared_bounds);
-  // Waits for the oldest part, and copies its answers to answers[first] and on. Returns the first of its queries that
+  // Waits for the oldest part, and copies its answers to those of query `first` and on. Returns the first of its queries that
   // was refused.
-  std::optional<std::size_t> collect(std::size_t first, BatchAnswers& answers);
+  std::optional<std::size_t> collect(std::size_t first, const AnswerArrays& answers);
   std::size_t num_in_work() const { return num_enqueued_ - num_collected_; }
   // Waits for all, and releases the view.
   void finish() {
@@ -72,7 +83,7 @@ class FlatSearch::Space {
     cuda::Buffer<double> sent, weights;         // on the host, and on the device
     cuda::Buffer<std::byte> received, answers;  // likewise
     cuda::Event end;
-    std::size_t num_queries = 0;
+    std::size_t num_queries = 0, k = 0;
   };
 
   std::array<Part, 2> parts_;
@@ -84,6 +95,7 @@ void FlatSearch::Space::enqueue(const AsyncSearch& async, const MirrorView& view
                                 std::span<const double> weights, std::size_t k, double* shared_bounds) {
   Part& part = parts_[num_enqueued_++ % parts_.size()];
   part.num_queries = weights.size() / static_cast<std::size_t>(view.snapshot->num_attributes());
+  part.k = k;
   const std::size_t bytes = PartArrays::num_bytes(part.num_queries, k);
   cuda::grow(part.sent, weights.size(), cuda::Memory::pinned);
   cuda::grow(part.received, bytes, cuda::Memory::pinned);
@@ -107,15 +119,16 @@ void FlatSearch::Space::enqueue(const AsyncSearch& async, const MirrorView& view
   part.end.record(stream);
 }
 
-std::optional<std::size_t> FlatSearch::Space::collect(std::size_t first, BatchAnswers& answers) {
+std::optional<std::size_t> FlatSearch::Space::collect(std::size_t first, const AnswerArrays& answers) {
   const Part& part = parts_[num_collected_++ % parts_.size()];
   part.end.synchronize();
-  const std::size_t num_hits = part.num_queries * answers.k, at = first * answers.k;
-  const PartArrays found(part.received.data(), part.num_queries, answers.k);
-  copy_in_parallel(std::as_bytes(std::span(found.ids, num_hits)),
-                   reinterpret_cast<std::byte*>(answers.ids.data() + at));
-  copy_in_parallel(std::as_bytes(std::span(found.scores, num_hits)),
-                   reinterpret_cast<std::byte*>(answers.scores.data() + at));
+  const std::size_t width = answers.ids.size() / answers.counts.size();
+  const auto room = [&](auto array) { return array.subspan(first * width, part.num_queries * width); };
+  const PartArrays found(part.received.data(), part.num_queries, part.k);
+  const std::size_t num_hits = part.num_queries * part.k;
+  copy_hits<std::int64_t>({found.ids, num_hits}, part.k, -1, width, room(answers.ids));
+  copy_hits<double>({found.scores, num_hits}, part.k, -std::numeric_limits<double>::infinity(), width,
+                    room(answers.scores));
   const std::span counts(found.counts, part.num_queries);
   std::ranges::copy(counts, answers.counts.begin() + static_cast<std::ptrdiff_t>(first));
   const auto refused = std::ranges::find(counts, kInvalidQuery);
@@ -136,7 +149,7 @@ std::optional<std::size_t> FlatSearch::search(const MirrorView& view, const Quer
   if (space == nullptr) space = std::make_unique<Space>(device_);
   std::optional<std::size_t> refused;
   std::size_t num_collected = 0;  // queries
-  BatchAnswers* arrays = nullptr;
+  std::optional<AnswerArrays> arrays;
   const auto collect = [&] {
     refused = space->collect(first + num_collected, *arrays);
     if (refused) *refused += num_collected;
@@ -146,7 +159,7 @@ std::optional<std::size_t> FlatSearch::search(const MirrorView& view, const Quer
     const std::size_t count = std::min(at_once, num_queries - begin);
     space->enqueue(async_, view, batch, batch.weights.subspan(begin * width, count * width), k,
                    shared_bounds == nullptr ? nullptr : shared_bounds + begin);
-    if (arrays == nullptr) arrays = &answers();
+    if (!arrays) arrays = answers();
     if (space->num_in_work() == 2) collect();
   }
   if (space->num_in_work() > 0 && !refused) collect();

@@ -19,11 +19,12 @@ class FlatSearch {
   FlatSearch(int device, const AsyncSearch& async);
   ~FlatSearch();
 
-  // Returns the arrays for answers. Called once, when the device is at work: to allocate and fill them takes a while.
-  using Answers = std::function<BatchAnswers&()>;
+  // Returns the arrays for answers, with room for k or more for each query. Called once, when the device is at work: to
+  // allocate and fill them takes a while.
+  using Answers = std::function<AnswerArrays()>;
 
-  // The batch is not scaled, k, that of the arrays, is 1 .. kMaxDeviceK, and the version has rows. Writes the answers of
-  // the batch's queries from answers[first] on. Returns a query that Index::search would refuse, if there is one; answers
+  // The batch is not scaled, k is 1 .. kMaxDeviceK, and the version has that many rows. Writes the answers of the batch's
+  // queries from query `first` of the arrays on. Returns a query that Index::search would refuse, if there is one; answers
   // of others may be missing then. On the current device. Throws InvalidArgument for the filter and min_score,
   // OutOfDeviceMemory or CudaError, and what answers() throws. shared_bounds: as in BatchRef, of all queries.
   std::optional<std::size_t> search(const MirrorView& view, const QueryBatch& batch, std::size_t k,

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "gpu/cuda/launch.h"
 #include "gpu/search/share_bounds.h"
 
@@ -20,12 +22,22 @@ __global__ void __launch_bounds__(kThreads) share_bounds(const BatchRef batch) {
   }
 }
 
+__global__ void __launch_bounds__(kThreads) clear_bounds(double* bounds, std::uint32_t num_queries) {
+  const std::uint32_t q = blockIdx.x * kThreads + threadIdx.x;
+  if (q < num_queries) bounds[q] = -HUGE_VAL;
+}
+
 }  // namespace
 
 void launch_share_bounds(const BatchRef& batch, cudaStream_t stream) {
   const cuda::Shape shape = {.num_blocks = (batch.sweep.most + kThreads - 1) / kThreads,
                              .num_threads = kThreads};
   cuda::launch(share_bounds, shape, stream, batch);
+}
+
+void launch_clear_bounds(double* bounds, std::uint32_t num_queries, cudaStream_t stream) {
+  const cuda::Shape shape = {.num_blocks = (num_queries + kThreads - 1) / kThreads, .num_threads = kThreads};
+  cuda::launch(clear_bounds, shape, stream, bounds, num_queries);
 }
 
 }  // namespace culmen::gpu

@@ -12,4 +12,7 @@ namespace culmen::gpu {
 // Two devices may write at the same time, and the lower bound may stay: it holds as well. Throws CudaError.
 void launch_share_bounds(const BatchRef& batch, cudaStream_t stream);
 
+// Enqueues, before a batch: its shared bounds exclude nothing yet. Throws CudaError.
+void launch_clear_bounds(double* bounds, std::uint32_t num_queries, cudaStream_t stream);
+
 }  // namespace culmen::gpu

@@ -143,6 +143,8 @@ class DeviceIndex {
   // As Index::search_batch. The GPU plans the queries, and the host only copies weights and answers, unless they are
   // scaled (Scale::minmax) or k is above kMaxDeviceK.
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
+  std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
+                             const SearchOptions& options = {}) const;
 
   // Throws CudaError.
   [[nodiscard]] DeviceContext make_context(const ContextOptions& options = {}) const;

@@ -62,7 +62,7 @@ struct DeviceMember {
 struct GroupContextOptions {
   int device = kNoDevice;  // the home: where weights and answers are; kNoDevice: the first GPU of the group
   CUstream_st* stream = nullptr;  // on the home; as in ContextOptions
-  std::size_t scratch_bytes = 0;  // of each GPU; as in ContextOptions
+  std::size_t scratch_bytes = 0;  // of each GPU, and for answers of parts; as in ContextOptions
 };
 
 // One caller's stream, and what each GPU needs, for DeviceGroup::search_async. It serves one call at a time. The
@@ -93,14 +93,18 @@ class DeviceGroup {
   [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
                                                  const SearchOptions& options = {}) const;
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
+  std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
+                             const SearchOptions& options = {}) const;
 
   // Throws OutOfDeviceMemory or CudaError.
   [[nodiscard]] GroupContext make_context(const GroupContextOptions& options = {}) const;
 
-  // Not for shards: throws InvalidArgument. As DeviceIndex::search_async, with weights and answers in the memory of the context's home. Other GPUs get their
-  // share of the weights by copies from there, and the home gets their answers: directly if there is a path between the
-  // two, else through the host. If the call throws, what it had enqueued on some GPUs still ends before the stream goes
-  // on, and some of the answers may have been written.
+  // As DeviceIndex::search_async, with weights and answers in the memory of the context's home. Other GPUs get their
+  // share of the weights, or all if they have parts of the index, by copies from there, and the home gets their answers:
+  // directly if there is a path between the two, else through the host. It merges those of parts, for which it needs
+  // room for as many answers as there are parts, 1 GiB at most: larger batches are answered in several runs. If the call
+  // throws, what it had enqueued on some GPUs still ends before the stream goes on, and some of the answers may have
+  // been written.
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, GroupContext& context) const;
 
   // Brings all copies to the index's current version now, also those that were set aside. One result for each GPU, in

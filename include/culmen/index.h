@@ -161,6 +161,10 @@ class Index {
   // The same for queries that differ only in their weights, with answers in flat arrays instead of one object each.
   // Throws as search(), and for weights that are not a whole number of rows.
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
+  // The same into arrays of the caller's; returns the version that was searched. Throws InvalidArgument for arrays of
+  // other sizes. After an exception they may have answers to some of the queries.
+  std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
+                             const SearchOptions& options = {}) const;
 
   // An upper bound on the score of every row that may be in the answer; -infinity if there is none. Reads one node: 0.5 us or so.
   // Throws as search().

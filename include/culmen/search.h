@@ -46,11 +46,12 @@ struct SearchStats {
   Engine engine = Engine::automatic;  // the one that answered; automatic: none, as ids were looked up
   std::uint64_t rows_in_index = 0;
   std::uint64_t rows_scored = 0;
-  std::uint64_t leaves_visited = 0;  // leaves whose rows were scored, or bounded by a batch's sweep on a GPU
-  std::uint64_t nodes_visited = 0;   // inner nodes whose children's bounds were computed
+  std::uint64_t leaves_visited =
+      0;                            // leaves whose rows were scored, or bounded by a pass or sweep of a batch
+  std::uint64_t nodes_visited = 0;  // inner nodes whose children's bounds were computed
   std::uint64_t bounds_computed = 0;
-  // Rows bounded one by one, to choose those to score: on the CPU by their codes, on a GPU in a batch's sweep by
-  // their values in half precision.
+  // Rows bounded one by one, to choose those to score: on the CPU by their codes, also in a pass that a batch shares; on
+  // a GPU in a batch's sweep by their values in half precision.
   std::uint64_t rows_by_codes = 0;
   // The next three are 0 from a GPU.
   // Leaves that could only tie, with ids too large to enter; leaves below such a node are not counted.
@@ -65,7 +66,7 @@ struct SearchStats {
   bool by_id_map = false;
   bool scan_fallback = false;  // `bounded` gave up, and a scan of the rest answered
   int device = kNoDevice;      // the GPU that answered
-  double elapsed_us = 0;
+  double elapsed_us = 0;       // of a question that shared a pass: since its batch began
 
   // Adds the counters of another search, or of another thread of the same one. The other members keep their values.
   SearchStats& operator+=(const SearchStats& other) {
@@ -136,6 +137,13 @@ struct BatchAnswers {
   std::vector<double> scores;         // [num_queries][k] in the same order, -infinity after the last hit
   std::vector<std::uint32_t> counts;  // [num_queries] hits
   std::uint64_t version = 0;          // of the index that was searched
+};
+
+// Where the answers to a QueryBatch are written: memory of the caller's, which may have that of the batch before.
+struct AnswerArrays {
+  std::span<std::int64_t> ids;  // [num_queries][k of the batch] best first, -1 after the last hit
+  std::span<double> scores;  // [num_queries][k of the batch] in the same order, -infinity after the last hit
+  std::span<std::uint32_t> counts;  // [num_queries] hits
 };
 
 }  // namespace culmen

@@ -82,6 +82,8 @@ class ShardedIndex {
   [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
                                                  const SearchOptions& options = {}) const;
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
+  std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
+                             const SearchOptions& options = {}) const;
   [[nodiscard]] double score_bound(const Query& query, const SearchOptions& options = {}) const;
   [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;

@@ -175,7 +175,7 @@ class DeviceGroup(_OnGpu):
 
     A GPU that fails, or has no room, is set aside: the call raises CudaError or OutOfDeviceMemory, whose text names
     it, and later calls are answered by the others. refresh() brings it back. Of parts (layout="shard") all are needed:
-    calls raise until the GPU works again. Weights in device memory are for copies.
+    calls raise until the GPU works again.
     """
 
     __slots__ = ()

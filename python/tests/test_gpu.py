@@ -184,11 +184,12 @@ def test_groups_refuse():
         index.to(all_gpus(2)).search(weights)
 
 
+@pytest.mark.parametrize("layout", ["replicate", "shard"])
 @pytest.mark.parametrize("library", [0, 1], ids=["torch", "cupy"])
-def test_groups_answer_tensors_where_they_are(library):
+def test_groups_answer_tensors_where_they_are(library, layout):
     to_gpu, to_host, make_stream, use = list(libraries())[library]
     index = index_of()
-    group = index.to(all_gpus(3))
+    group = index.to(all_gpus(3), layout=layout)
     weights = questions(3000)
     expected = index.search(weights, 16, where="a1<=1")
     for stream in (None, make_stream()):

@@ -16,6 +16,7 @@
 #include "culmen/error.h"
 #include "index/snapshot.h"
 #include "query/resolve.h"
+#include "tests/answer_arrays.h"
 #include "tests/cases.h"
 #include "tests/field_queries.h"
 #include "tests/harness.h"
@@ -285,6 +286,20 @@ TEST(ShardedIndex, TiesAcrossShardsGoToTheSmallestIds) {
     ASSERT_EQ(result.hits.size(), std::min<std::size_t>(k, 500));
     for (std::size_t rank = 0; rank < result.hits.size(); ++rank)
       ASSERT_EQ(result.hits[rank].id, static_cast<std::int64_t>(rank + 1) * 3);
+  }
+}
+
+TEST(ShardedIndex, AnswersABatchInArraysOfTheCaller) {
+  const std::vector<std::int64_t> ids = {5, 6, 7, 8, 9};
+  const std::vector<double> values = {1, 3, 2, 5, 4};
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, ids), temporary.path() / "s", {.num_shards = 2});
+  const ShardedIndex index = ShardedIndex::open(temporary.path() / "s");
+  const std::vector<double> weights = {1, -1, 2};
+  for (const std::size_t k : {2U, 8U}) {
+    const QueryBatch batch = {.weights = weights, .k = k};
+    expect_in_arrays(index, batch, index.search_batch(batch));
+    expect_arrays_are_checked(index, batch, weights.size());
   }
 }
 

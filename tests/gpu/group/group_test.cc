@@ -22,6 +22,7 @@
 #include "gpu/cuda/allocation_fault.h"
 #include "gpu/group/load_balance.h"
 #include "query/resolve.h"
+#include "tests/answer_arrays.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/gpu/device_trial.h"
@@ -120,6 +121,8 @@ TEST(Group, AnswersABatchInFlatArraysAsTheCpuDoes) {
       EXPECT_EQ(found.scores, expected.scores);
       EXPECT_EQ(found.counts, expected.counts);
       EXPECT_EQ(found.version, expected.version);
+      expect_in_arrays(group, batch, expected);
+      expect_arrays_are_checked(group, batch, expected.num_queries);
     }
     EXPECT_EQ(group.search_batch({.weights = {}, .k = 5}).num_queries, 0u);
     EXPECT_TRUE(group.search(std::vector<Query>()).empty());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "culmen/error.h"
+#include "tests/answer_arrays.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/gpu/device_trial.h"
@@ -250,7 +251,12 @@ TEST(Device, AnswersABatchInFlatArraysAsTheCpuDoes) {
     EXPECT_EQ(found.ids, expected.ids);
     EXPECT_EQ(found.scores, expected.scores);
     EXPECT_EQ(found.counts, expected.counts);
+    expect_in_arrays(on_gpu, batch, expected);
+    expect_arrays_are_checked(on_gpu, batch, 100);
   }
+  const Index small = Index::build(random_table(random, ValueClass::small_integers, 50, 3).view());
+  const QueryBatch wide = {.weights = weights, .k = 100, .min_score = 0};
+  expect_in_arrays(small.to_device(), wide, small.search_batch(wide));
   EXPECT_THROW(static_cast<void>(on_gpu.search_batch({.weights = std::span(weights).first(2)})),
                InvalidArgument);
 }

@@ -73,7 +73,7 @@ TEST(LookUps, FindTheRowsOfOneVersionWhileTheWriterGoesOn) {
     batch.upsert(rows.view());
     if (version % 2 != 0) batch.erase(odd);
     index.write(batch);
-    if (version % 50 == 0) index.compact();
+    if (version % 50 == 25) index.compact();  // not at the end: it leaves no map
   }
   // On a busy machine the readers may not have met the writer's map yet: it is theirs while the writer rests.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);

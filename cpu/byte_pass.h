@@ -1,0 +1,36 @@
+// One pass over all rows for many questions that bounds hardly help: each value of the table in 8 bits, each weight of a
+// question in 8 bits, their products summed in integers. Rows whose sum allows a score that reaches the question's k-th
+// score so far are scored exactly, so answers are those of every other engine.
+//
+// Rigour: a value a is m + s (c + e) (cpu/byte_table.h). With u a question's unit, its weight w s u is q + f, q the
+// integer, f what that loses. By Cauchy and Schwarz
+//   | u sum w a  -  u sum w m  -  sum q c |  <=  |f| |c| + |w s u| |e|,
+// with the norms |c| and |e| of the row of a leaf that has the largest. Rounding in binary64 is covered by 2^-40 of the
+// sum of all sizes.
+//
+// Cost: d / 4 integer instructions for 16 rows of a question, and what ByteTable costs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "cpu/byte_table.h"
+#include "culmen/search.h"
+#include "index/snapshot.h"
+#include "query/resolved_query.h"
+
+namespace culmen::cpu {
+
+// Whether a question has an answer by a pass: no filter, and a k that is small beside the table.
+bool is_for_pass(const ResolvedQuery& query, const Snapshot& snapshot);
+
+// Answers those questions that have an answer by a pass. query_of(q) returns a question, or nothing for one that is to
+// be left out. All threads of the caller's arena; give(q, hits, stats) is called by several.
+void pass_in_bytes(const Snapshot& snapshot, const ByteTable& table, std::size_t num_questions,
+                   const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of,
+                   const std::function<void(std::size_t, std::vector<Hit>, const SearchStats&)>& give);
+
+}  // namespace culmen::cpu

@@ -1,0 +1,79 @@
+#include "cpu/byte_table.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/floating_point_scope.h"
+
+namespace culmen::cpu {
+namespace {
+
+constexpr std::size_t kMostCodeBytes = std::size_t{256} << 20;
+constexpr double kMostCode = 127;
+// Sizes within these limits neither overflow nor underflow on the way.
+constexpr double kLargest = 0x1p400, kSmallest = 0x1p-400;
+
+std::vector<AttributeCode> attribute_codes(const Snapshot& snapshot) {
+  std::vector<AttributeCode> codes;
+  for (const AttributeStats& stats : snapshot.stats) {
+    const double range = stats.maximum - stats.minimum;
+    codes.push_back({stats.minimum + range / 2, range > 0 ? range / (2 * kMostCode) : 1.0, stats.max_abs()});
+  }
+  return codes;
+}
+
+bool is_usual(const AttributeStats& stats) {
+  const double range = stats.maximum - stats.minimum;
+  return range < kLargest && stats.max_abs() < kLargest && (range == 0 || range > kSmallest);
+}
+
+double norm_of(double squares) {
+  return std::sqrt(squares) * (1 + kByteRounding);
+}
+
+}  // namespace
+
+bool ByteTable::can_hold(const Snapshot& snapshot) {
+  if (snapshot.height == 0) return false;
+  const std::size_t quads = (snapshot.attributes.size() + 3) / 4;
+  const std::size_t rows = snapshot.num_leaves * static_cast<std::size_t>(snapshot.leaf_rows);
+  if (rows * quads * 4 > kMostCodeBytes) return false;
+  const ChildZonesRef root = snapshot.arena->child_zones(snapshot.root);
+  for (std::size_t i = 0; i < snapshot.stats.size(); ++i)
+    if (root.gaps(i).some_missing != 0 || !is_usual(snapshot.stats[i])) return false;
+  return true;
+}
+
+ByteTable::ByteTable(const Snapshot& snapshot)
+    : leaves_(snapshot.order().ascending_leaves),
+      attributes_(attribute_codes(snapshot)),
+      num_quads_((attributes_.size() + 3) / 4),
+      leaf_rows_(static_cast<std::size_t>(snapshot.leaf_rows)),
+      words_(new std::uint32_t[leaves_.size() * num_quads_ * leaf_rows_]),
+      norms_(leaves_.size()) {
+  std::vector<simd::ByteScale> scales;
+  for (const AttributeCode& code : attributes_) scales.push_back({code.middle, 1 / code.step});
+  visit_value_type(snapshot, [&]<typename T>(T) {
+    tbb::parallel_for(std::size_t{0}, leaves_.size(), [&](std::size_t i) {
+      const FloatingPointScope floating_point;
+      write_leaf<T>(snapshot, i, scales);
+    });
+  });
+}
+
+template <typename T>
+void ByteTable::write_leaf(const Snapshot& snapshot, std::size_t i, std::span<const simd::ByteScale> scales) {
+  const simd::ByteSquares squares = simd::byte_codes(snapshot.leaf_values<T>(leaves_[i]), leaf_rows_,
+                                                     snapshot.leaf(leaves_[i]).num_rows, scales, words_of(i));
+  norms_[i] = {norm_of(squares.codes), norm_of(squares.losses)};
+}
+
+simd::ByteRows ByteTable::rows(std::size_t i, std::size_t first, std::size_t num_vectors) const {
+  const std::uint32_t* words = words_.get() + i * num_quads_ * leaf_rows_ + first * simd::kByteRows;
+  return {reinterpret_cast<const std::uint8_t*>(words), num_quads_, leaf_rows_ / simd::kByteRows,
+          std::min(num_vectors - first, simd::kByteVectors)};
+}
+
+}  // namespace culmen::cpu

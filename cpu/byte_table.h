@@ -1,0 +1,65 @@
+// The values of a version in codes of 8 bits, for passes that many questions share (cpu/byte_pass.h).
+//
+// With m the middle and s the step of an attribute, a value is m + s (c + e), c its code from -127 to 127, e what the
+// code loses, at most 1/2. Codes are written 128 too high, so that they are unsigned.
+//
+// Cost: a byte for each value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cpu/simd/byte_products.h"
+#include "cpu/simd/kernels.h"
+#include "index/snapshot.h"
+
+namespace culmen::cpu {
+
+inline constexpr double kByteRounding =
+    0x1p-40;  // covers that of any sum over attributes, relative to their sizes
+
+struct AttributeCode {
+  double middle;
+  double step;
+  double size;  // of the largest value
+};
+
+// A leaf's largest norms of codes and of what codes lose, over its rows.
+struct LeafNorms {
+  double of_codes = 0;
+  double of_losses = 0;
+};
+
+class ByteTable {
+ public:
+  // Whether the values have codes: none missing, ranges that do not overflow, not too many for the memory.
+  static bool can_hold(const Snapshot& snapshot);
+  // All threads of the caller's arena.
+  explicit ByteTable(const Snapshot& snapshot);
+
+  std::size_t num_leaves() const { return leaves_.size(); }
+  std::uint32_t slot(std::size_t i) const { return leaves_[i]; }
+  std::size_t num_quads() const { return num_quads_; }
+  const std::vector<AttributeCode>& attributes() const { return attributes_; }
+  const LeafNorms& norms(std::size_t i) const { return norms_[i]; }
+  std::size_t leaf_bytes() const { return num_quads_ * leaf_rows_ * sizeof(std::uint32_t); }
+  // From vector `first` on, as many as a kernel takes, of the leaf's first num_vectors.
+  simd::ByteRows rows(std::size_t i, std::size_t first, std::size_t num_vectors) const;
+
+ private:
+  template <typename T>
+  void write_leaf(const Snapshot& snapshot, std::size_t i, std::span<const simd::ByteScale> scales);
+  std::uint32_t* words_of(std::size_t i) { return words_.get() + i * num_quads_ * leaf_rows_; }
+
+  std::vector<std::uint32_t> leaves_;
+  std::vector<AttributeCode> attributes_;
+  std::size_t num_quads_, leaf_rows_;
+  // [leaf][quad][row] with 4 codes each; written up to the leaf's last vector of rows.
+  std::unique_ptr<std::uint32_t[]> words_;
+  std::vector<LeafNorms> norms_;
+};
+
+}  // namespace culmen::cpu

@@ -1,0 +1,88 @@
+#include "planner/shared_pass.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/floating_point_scope.h"
+#include "cpu/bounded.h"
+#include "cpu/byte_pass.h"
+#include "cpu/simd/byte_products.h"
+#include "cpu/topk.h"
+#include "planner/cost_model.h"
+#include "planner/work_estimate.h"
+
+namespace culmen {
+namespace {
+
+constexpr std::size_t kLeastQuestions = 128, kLeastAttributes = 16;
+constexpr std::uint64_t kLeastLeaves = 128;
+// One question of so many is asked, kMostAsked at most: what it costs is lost if it gives up.
+constexpr std::size_t kOfAsked = 64, kMostAsked = 16;
+// A search gives up when it has cost so much more than its share of a pass; a pass must gain so much.
+constexpr double kGivesUp = 4, kGain = 1.25;
+
+// Gives up when the search has cost `most_us`.
+class GiveUp : public cpu::SearchMonitor {
+ public:
+  GiveUp(const Snapshot& snapshot, const ResolvedQuery& query, double most_us)
+      : snapshot_(snapshot), query_(query), most_us_(most_us) {}
+
+  std::uint64_t first_checkpoint() const override { return kFirst; }
+  std::uint64_t checkpoint(const cpu::Progress& progress) override {
+    const bool is_over = cost_us(progress.stats, progress.best.size()) > most_us_;
+    return is_over ? 0 : progress.visits() + progress.visits() / 4;
+  }
+
+  double cost_us(const SearchStats& stats, std::size_t hits) const {
+    return bounded_us(counted_work(snapshot_, query_, stats, static_cast<double>(hits)), CostsNs());
+  }
+
+ private:
+  static constexpr std::uint64_t kFirst = 16;
+  const Snapshot& snapshot_;
+  const ResolvedQuery& query_;
+  const double most_us_;
+};
+
+// What a pass takes for each question, on one thread of the processor that CostsNs are of.
+double pass_us(const Snapshot& snapshot, std::size_t num_questions, std::size_t k, bool has_codes) {
+  constexpr double kOfQuestion = 8, kOfAnswer = 0.7, kOfQuad = 0.014;
+  const std::size_t quads_of_row = (snapshot.attributes.size() + 3) / 4;
+  const double quads =
+      static_cast<double>(snapshot.num_leaves) * snapshot.leaf_rows * static_cast<double>(quads_of_row);
+  const double coding = has_codes ? 0 : kOfQuad * quads / static_cast<double>(num_questions);
+  return kOfQuestion + kOfAnswer * static_cast<double>(k) + simd::byte_kernels().quad_ns / 1000 * quads +
+         coding;
+}
+
+}  // namespace
+
+bool may_pass(const Snapshot& snapshot, std::size_t num_questions) {
+  return simd::byte_kernels().is_fast && num_questions >= kLeastQuestions &&
+         snapshot.attributes.size() >= kLeastAttributes && snapshot.num_leaves >= kLeastLeaves &&
+         cpu::ByteTable::can_hold(snapshot);
+}
+
+bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
+                  const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of, bool has_codes) {
+  const std::size_t num_asked = std::min(kMostAsked, num_questions / kOfAsked);
+  std::vector<double> gains(num_asked);  // what a search costs, at least, less what a pass does
+  tbb::parallel_for(std::size_t{0}, num_asked, [&](std::size_t i) {
+    const FloatingPointScope floating_point;
+    const std::optional<ResolvedQuery> query = query_of(i * (num_questions / num_asked));
+    if (!query || !cpu::is_for_pass(*query, snapshot)) return;
+    const double pass = pass_us(snapshot, num_questions, query->k, has_codes);
+    GiveUp monitor(snapshot, *query, kGivesUp * pass);
+    SearchStats stats;
+    const std::vector<Hit> hits = cpu::search_bounded(snapshot, *query, monitor, stats).hits;
+    gains[i] = monitor.cost_us(stats, hits.size()) - kGain * pass;
+  });
+  double gain = 0;
+  for (const double of_one : gains) gain += of_one;
+  return gain > 0;
+}
+
+}  // namespace culmen

@@ -1,0 +1,21 @@
+// Whether the questions of a batch are answered by one pass over all rows (cpu/byte_pass.h) or each by a search of its own.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "index/snapshot.h"
+#include "query/resolved_query.h"
+
+namespace culmen {
+
+// Whether the batch is large enough for a pass, the table wide enough, and the machine has instructions for it.
+bool may_pass(const Snapshot& snapshot, std::size_t num_questions);
+
+// Asks a few of the questions by bounds, and compares the time that takes with what a pass would. `has_codes`: the
+// table need not be coded first. All threads of the caller's arena.
+bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
+                  const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of, bool has_codes);
+
+}  // namespace culmen

@@ -1,0 +1,143 @@
+// Batches so large that the planner may answer them by one pass over all rows (planner/shared_pass.h).
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "tests/answer_arrays.h"
+#include "tests/cases.h"
+#include "tests/generators.h"
+#include "tests/harness.h"
+
+namespace culmen::test {
+namespace {
+
+constexpr std::size_t kAttributes = 16;
+
+// Values whose bounds exclude next to nothing.
+double wild(Random& random) {
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) sum += random.uniform(-1, 1);
+  return sum;
+}
+
+std::vector<double> wild_weights(Random& random, std::size_t num_queries) {
+  std::vector<double> weights(num_queries * kAttributes);
+  for (double& weight : weights) weight = wild(random);
+  return weights;
+}
+
+struct WildTable {
+  explicit WildTable(Random& random, std::size_t num_rows)
+      : columns(kAttributes, std::vector<double>(num_rows)) {
+    for (std::vector<double>& column : columns)
+      for (double& value : column) value = wild(random);
+  }
+  Index build() const {
+    TableView view;
+    view.num_rows = columns[0].size();
+    for (std::size_t a = 0; a < kAttributes; ++a) {
+      view.attributes.push_back(
+          {.name = "a" + std::to_string(a), .preference = a % 3 == 0 ? Preference::low : Preference::high});
+      view.columns.emplace_back(columns[a]);
+    }
+    return Index::build(view, {.value_type = ValueType::float64});
+  }
+
+  std::vector<std::vector<double>> columns;
+};
+
+void expect_equal(const BatchAnswers& a, const BatchAnswers& b) {
+  EXPECT_EQ(a.counts, b.counts);
+  EXPECT_EQ(a.ids, b.ids);
+  EXPECT_EQ(a.scores, b.scores);
+}
+
+TEST(Batch, OfManyQuestionsHasTheAnswersOfAScan) {
+  Random random(1);
+  const Index index = WildTable(random, 20'000).build();
+  for (const std::size_t num_queries : {1, 63, 128, 129, 1000, 10'000}) {
+    const std::vector<double> weights = wild_weights(random, num_queries);
+    for (const std::size_t k : {1, 10, 100, 300}) {
+      if (num_queries * k > 200'000) continue;  // a scan of each takes its time
+      QueryBatch batch{.weights = weights, .k = k};
+      expect_equal(index.search_batch(batch), index.search_batch(batch, {.engine = Engine::scan}));
+      if (num_queries > 1000) break;
+    }
+  }
+  const std::vector<double> weights = wild_weights(random, 300);
+  QueryBatch batch{.weights = weights, .k = 10, .min_score = 12.0};
+  expect_equal(index.search_batch(batch), index.search_batch(batch, {.engine = Engine::scan}));
+  batch.min_score = kInfinity;
+  EXPECT_EQ(index.search_batch(batch).counts, std::vector<std::uint32_t>(300, 0));
+  batch = {.weights = weights, .where = {{.attribute = 3, .minimum = 0.5}}};
+  expect_equal(index.search_batch(batch), index.search_batch(batch, {.engine = Engine::scan}));
+  batch = {.weights = weights, .scale = Scale::minmax};
+  expect_equal(index.search_batch(batch), index.search_batch(batch, {.engine = Engine::scan}));
+}
+
+TEST(Batch, WritesIntoArraysOfTheCaller) {
+  Random random(4);
+  const Index index = WildTable(random, 20'000).build(), small = WildTable(random, 7).build();
+  for (const std::size_t num_queries : {1, 3, 400}) {
+    const std::vector<double> weights = wild_weights(random, num_queries);
+    for (const std::size_t k : {1, 9, 300}) {
+      const QueryBatch batch = {.weights = weights, .k = k, .where = {{.attribute = 3, .minimum = 0.5}}};
+      expect_in_arrays(index, batch, index.search_batch(batch));
+      expect_in_arrays(small, batch, small.search_batch(batch));
+      expect_arrays_are_checked(index, batch, num_queries);
+    }
+  }
+  expect_in_arrays(index, {.weights = {}, .k = 3}, index.search_batch({.weights = {}, .k = 3}));
+}
+
+TEST(Batch, MixesQuestionsThatShareAPassWithOthers) {
+  Random random(2);
+  const Index index = WildTable(random, 20'000).build();
+  const std::vector<double> weights = wild_weights(random, 400);
+  std::vector<Query> queries;
+  for (std::size_t q = 0; q < 400; ++q) {
+    queries.push_back({.weights = {weights.begin() + static_cast<std::ptrdiff_t>(q * kAttributes),
+                                   weights.begin() + static_cast<std::ptrdiff_t>((q + 1) * kAttributes)},
+                       .k = 1 + q % 20});
+    if (q % 7 == 1) queries.back().where = {{.attribute = 2, .maximum = 0.1}};
+    if (q % 11 == 1) queries.back().k = 2000;
+  }
+  const std::vector<SearchResult> results = index.search(queries);
+  std::size_t by_pass = 0;
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    ASSERT_EQ(results[q].hits, index.search(queries[q], {.engine = Engine::scan}).hits) << "question " << q;
+    EXPECT_EQ(results[q].version(), index.info().version);
+    EXPECT_EQ(results[q].stats.rows_in_index, 20'000U);
+    by_pass += results[q].stats.rows_by_codes == 20'000 && results[q].stats.bounds_computed == 0 ? 1 : 0;
+  }
+  const std::string target = simd::current_target();
+  if (target.starts_with("AVX")) {
+    EXPECT_GT(by_pass, 250U) << "the planner chose no pass";
+  }
+  queries[5].weights[3] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(static_cast<void>(index.search(queries)), InvalidArgument);
+}
+
+TEST(Batch, SeesTheVersionOfEachCall) {
+  Random random(3);
+  Index index = WildTable(random, 20'000).build();
+  const std::vector<double> weights = wild_weights(random, 256);
+  const QueryBatch batch{.weights = weights, .k = 3};
+  for (int change = 0; change < 3; ++change) {
+    const BatchAnswers before = index.search_batch(batch);
+    expect_equal(before, index.search_batch(batch, {.engine = Engine::scan}));
+    std::vector<std::int64_t> best;
+    for (std::size_t q = 0; q < 256; ++q) best.push_back(before.ids[q * 3]);
+    index.erase(best);
+    const BatchAnswers after = index.search_batch(batch);
+    EXPECT_EQ(after.version, before.version + 1);
+    expect_equal(after, index.search_batch(batch, {.engine = Engine::scan}));
+  }
+}
+
+}  // namespace
+}  // namespace culmen::test
