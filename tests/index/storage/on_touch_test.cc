@@ -292,6 +292,10 @@ TEST(OnTouch, RefusesIdsThatAreNotThoseOfTheRows) {
   expect([](auto entries) { std::swap(entries[300], entries[301]); }, "ids are not in order");
   expect([](auto entries) { entries[699] |= 0xffffffff; }, "in a leaf that does not exist");
   expect([](auto entries) { entries[300] = entries[301]; }, "not those of the rows");
+  const auto point_to_leaf_0 = [](std::span<std::uint64_t> entries) {
+    for (std::uint64_t& entry : entries) entry = entry >> 32 << 32;
+  };
+  expect(point_to_leaf_0, "not those of the rows");
   expect([](auto entries) { std::ranges::fill(entries, entries[300]); }, "not those of the rows");
 }
 
