@@ -84,7 +84,9 @@ class Index::Core {
   // For each id its row, or kNowhere. Sets by_id_map to whether no pass over all ids was needed.
   std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const std::int64_t> ids,
                                        bool& by_id_map);
-  bool has_id_map(const Snapshot& snapshot) { return live_ != nullptr && live_->has_id_map(snapshot); }
+  bool has_id_map(const Snapshot& snapshot) {
+    return snapshot.id_lookup != nullptr || (live_ != nullptr && live_->has_id_map(snapshot));
+  }
 
   DeviceIndex to_device(const DeviceOptions& options) {
     snapshot()->require_all();

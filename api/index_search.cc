@@ -129,7 +129,8 @@ std::vector<std::uint64_t> Index::Core::find_rows(const Snapshot& snapshot, std:
                                                   bool& by_id_map) {
   constexpr std::size_t kMostByMap = 4096;  // of more, a pass over all ids costs less for each
   std::optional<std::vector<std::uint64_t>> rows;
-  if (live_ != nullptr && ids.size() <= kMostByMap) rows = live_->find_rows(snapshot, ids);
+  if (ids.size() <= kMostByMap) rows = look_up_rows(snapshot, ids);
+  if (!rows && live_ != nullptr && ids.size() <= kMostByMap) rows = live_->find_rows(snapshot, ids);
   by_id_map = rows.has_value();
   return rows ? *std::move(rows) : culmen::find_rows(snapshot, ids);
 }

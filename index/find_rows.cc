@@ -10,6 +10,25 @@
 
 namespace culmen {
 
+static std::uint64_t look_up_row(const Snapshot& s, std::int64_t id) {
+  for (const std::uint32_t leaf : s.id_lookup->leaves_with(id)) {
+    const std::int64_t* ids = s.leaf_ids(leaf);
+    const std::int64_t* end = ids + s.leaf(leaf).num_rows;
+    const std::int64_t* found = std::find(ids, end, id);
+    if (found != end)
+      return leaf * static_cast<std::uint64_t>(s.leaf_rows) + static_cast<std::uint64_t>(found - ids);
+  }
+  return kNowhere;
+}
+
+std::optional<std::vector<std::uint64_t>> look_up_rows(const Snapshot& snapshot,
+                                                       std::span<const std::int64_t> ids) {
+  if (snapshot.id_lookup == nullptr) return std::nullopt;
+  std::vector<std::uint64_t> rows;
+  for (const std::int64_t id : ids) rows.push_back(look_up_row(snapshot, id));
+  return rows;
+}
+
 std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const std::int64_t> ids) {
   if (ids.empty()) return {};
   IdTable<std::uint64_t> found;  // has all wanted ids, so threads only write to existing entries

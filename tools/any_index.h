@@ -23,6 +23,12 @@ class AnyIndex {
     return AnyIndex(Index::open(directory, options));
   }
 
+  // To read little of it. Of a sharded one, opening says which shard is damaged, so it is read whole.
+  static AnyIndex open_on_touch(const std::string& directory) {
+    if (ShardedIndex::is_at(directory)) return AnyIndex(ShardedIndex::open(directory));
+    return AnyIndex(Index::open(directory, {.loading = Loading::on_touch}));
+  }
+
   // Null if it is not sharded.
   const ShardedIndex* sharded() const { return std::get_if<ShardedIndex>(&index_); }
   // The index; for `what`, which a sharded one cannot do, throws InvalidArgument.

@@ -55,7 +55,7 @@ ExitCode run(const GetArguments& arguments, bool quiet) {
   if (arguments.rows.num_given() != 1)
     throw InvalidArgument("say which rows: give one of --ids 1,2,... and --ids-file FILE");
   const std::vector<std::int64_t> ids = arguments.rows.read();
-  const AnyIndex index = AnyIndex::open(arguments.directory);
+  const AnyIndex index = AnyIndex::open_on_touch(arguments.directory);
   const IndexInfo info = index.info();
   const std::vector<std::string> own = own_columns(index.schema());
   const std::vector<ShownColumn> columns = shown_columns(info, arguments.show, own);

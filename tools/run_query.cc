@@ -176,10 +176,7 @@ ExitCode run_query(QueryArguments arguments, bool quiet) {
   if (arguments.output == "-") arguments.output.clear();  // standard output, as elsewhere
   check_usage(arguments);
   const SearchOptions options = {parse_engine(arguments.engine), arguments.num_threads};
-  // Of a sharded index, opening says which shard is damaged.
-  const bool is_sharded = ShardedIndex::is_at(arguments.directory);
-  const AnyIndex index =
-      AnyIndex::open(arguments.directory, {.loading = is_sharded ? Loading::whole : Loading::on_touch});
+  const AnyIndex index = AnyIndex::open_on_touch(arguments.directory);
   const std::vector<Query> queries = make_queries(arguments, index.columns());
   const std::vector<ShownColumn> columns = shown_columns(index.info(), arguments.show, kAnswerColumns);
   const bool batch = !arguments.weights_file.empty();

@@ -115,10 +115,11 @@ class Index {
   [[nodiscard]] Index snapshot() const;
   [[nodiscard]] std::uint64_t version() const;
 
-  // The row with this id in the current version; for many ids one answer each, in order. A call reads the ids of all rows,
-  // with all cores, or finds up to 4096 ids in the map of ids: an index has one once it was changed, or has 65,536 rows and
-  // was asked for rows of few ids 64 times, here or by filters of searches. It takes 11 bytes a row. Neither a snapshot
-  // nor, while a batch of changes is written, the index can use it.
+  // The row with this id in the current version; for many ids one answer each, in order. Up to 4096 ids are found in the map
+  // of ids that is saved with an index, while the version is the one that was opened. Otherwise a call reads the ids of all rows,
+  // with all cores, or finds as many ids in a map in memory: an index has one once it was changed, or has 65,536 rows and
+  // was asked for rows of few ids 64 times, here or by filters of searches. It takes 11 bytes a row. Neither a snapshot of
+  // such a version nor, while a batch of changes is written, the index can use it.
   [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
   [[nodiscard]] bool contains(std::int64_t id) const;

@@ -27,8 +27,8 @@ enum class Loading : std::uint8_t {
   whole,
   // Each leaf and each node once, when a call first needs it: opening takes no time, and one search reads little. A file
   // that is damaged, or cut while the index is open, is a FormatError or IoError of every call that needs the place; other
-  // calls are not affected. Changes, copies to devices, look-ups of ids, and what reads all rows, such as a scan, read
-  // all that is left, and make the checks between leaves and nodes that `whole` makes on opening
+  // calls are not affected. Changes, copies to devices, and what reads all rows, such as a scan, read all that is left,
+  // and make the checks between leaves and nodes that `whole` makes on opening
   on_touch,
 };
 

@@ -32,10 +32,12 @@ enum class FileKind : std::uint16_t {
   labels = 3,
   partitions = 4,
   fields = 5,
-  dictionaries = 6
+  dictionaries = 6,
+  ids = 7
 };
 inline constexpr std::array kFileKinds = {FileKind::leaves,     FileKind::nodes,  FileKind::labels,
-                                          FileKind::partitions, FileKind::fields, FileKind::dictionaries};
+                                          FileKind::partitions, FileKind::fields, FileKind::dictionaries,
+                                          FileKind::ids};
 inline constexpr EnumNames<FileKind, kFileKinds.size()> kFileKindNames = {
     "kind of file",
     {{{"leaves", FileKind::leaves},
@@ -43,7 +45,8 @@ inline constexpr EnumNames<FileKind, kFileKinds.size()> kFileKindNames = {
       {"labels", FileKind::labels},
       {"partitions", FileKind::partitions},
       {"fields", FileKind::fields},
-      {"dictionaries", FileKind::dictionaries}}}};
+      {"dictionaries", FileKind::dictionaries},
+      {"ids", FileKind::ids}}}};
 
 inline constexpr std::uint32_t kFrameMagic = 0x4b4c4243;  // "CBLK"
 inline constexpr std::uint16_t kFileHeaderLevel = 0xffff;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "index/storage/frame_file.h"
 #include "index/storage/manifest.h"
@@ -21,6 +22,8 @@ class FrameFiles {
 
   bool has(FileKind kind) const { return files_[position(kind)].has_value(); }
   FrameFileReader& operator[](FileKind kind) { return *files_[position(kind)]; }
+  // For who reads it from now on.
+  FrameFileReader take(FileKind kind) { return std::move(*files_[position(kind)]); }
 
  private:
   static std::size_t position(FileKind kind) { return static_cast<std::size_t>(kind) - 1; }

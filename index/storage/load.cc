@@ -10,6 +10,7 @@
 #include "index/snapshot_fields.h"
 #include "index/storage/format.h"
 #include "index/storage/frame_files.h"
+#include "index/storage/id_file.h"
 #include "index/storage/leaf_reader.h"
 #include "index/storage/manifest.h"
 #include "index/storage/node_reader.h"
@@ -72,6 +73,9 @@ std::shared_ptr<Snapshot> read_whole(const Manifest& manifest, const std::string
   check_late_splits(manifest, files[FileKind::leaves], *snapshot);
   nodes.read_all();
   check_exact_sums(manifest, filled_stats(*snapshot), path);
+  const auto ids = std::make_shared<const IdFile>(manifest, files.take(FileKind::ids), Loading::whole);
+  ids->check_all(*snapshot);
+  snapshot->id_lookup = ids;
   return snapshot;
 }
 
@@ -81,11 +85,13 @@ std::shared_ptr<Snapshot> read_on_touch(const Manifest& manifest, const std::str
       read_partitions(manifest, files[FileKind::partitions], *snapshot);
   if (files.has(FileKind::dictionaries))
     read_dictionaries(manifest, files[FileKind::dictionaries], *snapshot);
+  const auto ids = std::make_shared<const IdFile>(manifest, files.take(FileKind::ids), Loading::on_touch);
   auto source =
-      std::make_unique<SlotFiles>(manifest, std::move(files), std::move(leaves_of_partition), *snapshot);
+      std::make_unique<SlotFiles>(manifest, std::move(files), ids, std::move(leaves_of_partition), *snapshot);
   make_arena(manifest, PageSize::small, *snapshot);
   source->attach(snapshot->tree());
   snapshot->arena->set_source(std::move(source));
+  snapshot->id_lookup = ids;
   check_exact_sums(manifest, filled_stats(*snapshot), path);  // reads the root
   return snapshot;
 }

@@ -14,6 +14,7 @@
 #include "index/field_key.h"
 #include "index/storage/current.h"
 #include "index/storage/directory_files.h"
+#include "index/storage/id_file.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
@@ -426,6 +427,8 @@ void list_damaged_tree(FileSystem& file_system, const std::string& path, Salvage
   };
   list(FileKind::partitions, 1, frames_of_partitions(found.manifest));
   list(FileKind::nodes, found.manifest.num_nodes(), frames_of_nodes(found.manifest));
+  const IdFrames ids(found.manifest.num_rows);
+  list(FileKind::ids, ids.size(), ids.extents());
 }
 
 std::uint64_t salvage_log(FileSystem& file_system, const std::string& path, Salvage& found,

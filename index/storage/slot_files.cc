@@ -20,12 +20,13 @@ FrameExtent extent_of(const LeafFrame& frame) {
 
 }  // namespace
 
-SlotFiles::SlotFiles(const Manifest& manifest, FrameFiles files,
+SlotFiles::SlotFiles(const Manifest& manifest, FrameFiles files, std::shared_ptr<const IdFile> ids,
                      std::vector<std::uint32_t> leaves_of_partition, const IndexMetadata& metadata)
     : SlotSource(manifest.num_leaves, manifest.num_nodes()),
       manifest_(manifest),
       dictionary_sizes_(culmen::dictionary_sizes(metadata)),
       files_(std::move(files)),
+      ids_(std::move(ids)),
       snapshot_(metadata),
       leaves_(manifest_, std::move(leaves_of_partition), files_[FileKind::leaves], snapshot_),
       nodes_(manifest_, files_[FileKind::nodes], snapshot_) {
@@ -91,6 +92,7 @@ void SlotFiles::read_rest() {
   check_ranges(manifest_, files_[FileKind::leaves], snapshot_);
   check_late_splits(manifest_, files_[FileKind::leaves], snapshot_);
   nodes_.check_all();
+  ids_->check_all(snapshot_);
 }
 
 }  // namespace culmen::storage

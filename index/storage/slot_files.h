@@ -14,6 +14,7 @@
 #include "index/slot_source.h"
 #include "index/snapshot.h"
 #include "index/storage/frame_files.h"
+#include "index/storage/id_file.h"
 #include "index/storage/leaf_reader.h"
 #include "index/storage/manifest.h"
 #include "index/storage/node_reader.h"
@@ -23,8 +24,8 @@ namespace culmen::storage {
 class SlotFiles final : public SlotSource {
  public:
   // Reads the headers of the files. `metadata` has its partitioner and its dictionaries.
-  SlotFiles(const Manifest& manifest, FrameFiles files, std::vector<std::uint32_t> leaves_of_partition,
-            const IndexMetadata& metadata);
+  SlotFiles(const Manifest& manifest, FrameFiles files, std::shared_ptr<const IdFile> ids,
+            std::vector<std::uint32_t> leaves_of_partition, const IndexMetadata& metadata);
 
   // The tree whose slots are read, before the first is. Its arena owns this source, which does not own the arena.
   void attach(const TreeRoot& tree);
@@ -40,7 +41,8 @@ class SlotFiles final : public SlotSource {
 
   const Manifest manifest_;
   const std::vector<std::uint32_t> dictionary_sizes_;
-  FrameFiles files_;
+  FrameFiles files_;  // all but that of ids
+  const std::shared_ptr<const IdFile> ids_;
   Snapshot snapshot_;
   LeafReader leaves_;
   NodeReader nodes_;

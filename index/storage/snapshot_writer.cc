@@ -2,6 +2,7 @@
 
 #include "base/floating_point_scope.h"
 #include "index/storage/directory_files.h"
+#include "index/storage/id_file.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
@@ -58,6 +59,8 @@ void SnapshotWriter::write_frame_files() {
                    [&](FrameFileWriter& file) { write_nodes(snapshot_, file); });
   write_frame_file(FileKind::partitions, 1,
                    [&](FrameFileWriter& file) { write_partitions(snapshot_, file); });
+  write_frame_file(FileKind::ids, IdFrames(manifest_.num_rows).size(),
+                   [&](FrameFileWriter& file) { write_ids(snapshot_, manifest_.snapshot.uuid, file); });
 }
 
 void SnapshotWriter::write_manifest() {

@@ -142,7 +142,7 @@ class Searchable(Tabular):
 
     def get(self, id: int) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows,
-        unless there is a map of ids: after a change, or many such calls."""
+        unless there is a map of ids: after opening, after a change, or many such calls."""
         if (number := id_of(id)) is None:
             return None
         taken = self._handle.get(as_ids(number), self._schema.field_kinds)

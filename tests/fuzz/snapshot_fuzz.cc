@@ -48,7 +48,7 @@ struct Edit {
 static_assert(sizeof(Edit) == 8);
 constexpr std::uint8_t kManifestMember = 4, kManifestText = 5, kFirstLie = 6, kFirstCoveredLie = 8,
                        kLastLie = 9;
-constexpr std::array<std::uint8_t, storage::kFileKinds.size()> kFileTargets = {0, 1, 2, 3, 10, 11};
+constexpr std::array<std::uint8_t, storage::kFileKinds.size()> kFileTargets = {0, 1, 2, 3, 10, 11, 12};
 constexpr std::size_t kOneIndexIn = 512;  // a whole index costs as much as many snapshots
 
 bool is_of(std::uint8_t target, const Edit& change) {

@@ -59,7 +59,7 @@ Found found_in(MemoryFileSystem& system) {
 bool holds_exactly_one_snapshot(const MemoryFileSystem& system) {
   std::set<std::string> kinds;
   for (const auto& [name, bytes] : system.files("index")) kinds.insert(name);
-  return kinds.size() == 7 && kinds.count("CURRENT") == 1 &&
+  return kinds.size() == 8 && kinds.count("CURRENT") == 1 &&
          kinds.count("LOCK") == 1;  // third_index has no labels
 }
 

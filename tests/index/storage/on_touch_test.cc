@@ -4,10 +4,16 @@
 #include <tbb/parallel_for.h>
 
 #include <atomic>
+#include <cstring>
+#include <functional>
+#include <numeric>
 #include <optional>
 
 #include "cpu/bounded.h"
 #include "cpu/scan.h"
+#include "index/find_rows.h"
+#include "index/storage/id_file.h"
+#include "index/storage/snapshot_files.h"
 #include "index/storage/store.h"
 #include "query/resolve.h"
 #include "tests/index/storage/damage.h"
@@ -52,6 +58,17 @@ LabelledHits ask(const Snapshot& s, const Query& query) {
   LabelledHits answer = {cpu::search_bounded(s, resolve(query, s), stats), {}};
   for (const Hit& hit : answer.hits) answer.labels.emplace_back(s.label(hit.row));
   return answer;
+}
+
+// Every row of the index to damage, some ids that no row has, by the ids file.
+using FoundRows = std::vector<std::uint64_t>;
+std::vector<std::int64_t> ids_to_find() {
+  const Snapshot& s = index_to_damage();
+  std::vector<std::int64_t> ids;
+  for (const std::uint32_t leaf : s.order().leaves)
+    ids.insert(ids.end(), s.leaf_ids(leaf), s.leaf_ids(leaf) + s.leaf(leaf).num_rows);
+  for (std::int64_t id = s.next_id; id < s.next_id + 50; ++id) ids.push_back(id);
+  return ids;
 }
 
 std::vector<LabelledHits> expected_answers() {
@@ -152,7 +169,7 @@ TEST(OnTouch, FindsFilesThatAreCutUnderIt) {
   put_index(index_to_damage(), whole);
   const Files files = whole.files("index");
   const std::vector<LabelledHits> expected = expected_answers();
-  for (const char* kind : {"leaves", "nodes", "labels", "fields"}) {
+  for (const char* kind : {"leaves", "nodes", "labels", "fields", "ids"}) {
     const std::string name = std::string("SNAP-1-") + kind;
     const std::size_t size = files.at(name).size();
     bool is_seen = false;
@@ -171,6 +188,115 @@ TEST(OnTouch, FindsFilesThatAreCutUnderIt) {
     }
     EXPECT_TRUE(is_seen) << name << ": searches have not read all of it";
   }
+}
+
+TEST(OnTouch, FindsRowsByTheirIds) {
+  for (const Shape& shape :
+       {Shape{.rows = 5000}, Shape{.rows = 1024, .labels = false}, Shape{.rows = 1}, Shape{.rows = 0}}) {
+    const auto snapshot = make_snapshot(shape);
+    MemoryFileSystem system;
+    put_index(*snapshot, system);
+    const auto read = open_on_touch(system), whole = load(system, "index");
+    std::vector<std::int64_t> ids;
+    for (const std::uint32_t leaf : whole->order().leaves)
+      ids.insert(ids.end(), whole->leaf_ids(leaf), whole->leaf_ids(leaf) + whole->leaf(leaf).num_rows);
+    for (std::int64_t id = -50; id < 0; ++id) ids.push_back(whole->next_id - id);
+    const FoundRows expected = find_rows(*whole, ids);
+    EXPECT_EQ(std::ranges::count(expected, kNowhere), 50);
+    EXPECT_EQ(*look_up_rows(*read, ids), expected);
+    EXPECT_EQ(*look_up_rows(*whole, ids), expected);
+    EXPECT_EQ(look_up_rows(*snapshot, ids), std::nullopt) << "it was not read from files";
+  }
+}
+
+TEST(OnTouch, FindsARowWithoutReadingTheOthers) {
+  const auto snapshot = make_snapshot({.rows = 40'000});
+  MemoryFileSystem system;
+  put_index(*snapshot, system);
+  const std::int64_t id = snapshot->leaf_ids(3)[1];
+  for (std::int64_t wanted : {id, snapshot->next_id}) {
+    const auto s = open_on_touch(system);
+    const std::uint64_t before = system.num_calls;
+    EXPECT_EQ(look_up_rows(*s, std::span(&wanted, 1))->front() == kNowhere, wanted != id);
+    EXPECT_LE(system.num_calls - before, 6U);
+    const std::uint64_t after = system.num_calls;
+    EXPECT_TRUE(look_up_rows(*s, std::span(&wanted, 1)));
+    EXPECT_EQ(system.num_calls, after) << "nothing is read twice";
+  }
+}
+
+// Each look-up gets the right row, or an error that names the damaged file.
+TEST(OnTouch, FindsNoWrongRowInADamagedFile) {
+  MemoryFileSystem whole;
+  put_index(index_to_damage(), whole);
+  const Files files = whole.files("index");
+  const std::vector<std::int64_t> ids = ids_to_find();
+  const FoundRows expected = find_rows(*load(whole, "index"), ids);
+  std::atomic<int> num_refused = 0, num_right = 0;
+  tbb::parallel_for(std::size_t{0}, files.at("SNAP-1-ids").size(), [&](std::size_t at) {
+    if (!is_ours(at)) return;
+    MemoryFileSystem system;
+    system.put("index", files);
+    system.directories["index"]->names["SNAP-1-ids"]->bytes[at] ^= std::byte{1} << at % 8;
+    std::shared_ptr<Snapshot> s;
+    std::string error = error_of([&] { s = open_on_touch(system); });
+    for (std::size_t i = 0; s != nullptr && i < ids.size(); ++i) {
+      error = error_of([&] { EXPECT_EQ(look_up_rows(*s, std::span(&ids[i], 1))->front(), expected[i]); });
+      if (!error.empty()) break;
+      ++num_right;
+    }
+    EXPECT_NE(error.find("index/SNAP-1-ids"), std::string::npos) << "byte " << at << ": " << error;
+    if (s != nullptr) ++num_refused;
+    EXPECT_NE(error_of([&] { load(system, "index"); }).find("index/SNAP-1-ids"), std::string::npos);
+  });
+  EXPECT_GT(num_refused, 0);
+}
+
+// The error of the first call, then of all look-ups and the checks of all, if the entries of the ids file are these.
+std::string error_of_entries(const std::function<void(std::span<std::uint64_t>)>& change) {
+  MemoryFileSystem system;
+  put_index(*make_snapshot({.rows = 700}), system);  // one frame of ids
+  const Bytes text = system.files("index").at("MANIFEST-1");
+  Manifest manifest = parse_manifest({reinterpret_cast<const char*>(text.data()), text.size()}, "");
+  Bytes& file = system.directories["index"]->names["SNAP-1-ids"]->bytes;
+  std::byte* payload = file.data() + kFirstFrameOffset + sizeof(FrameHeader);
+  std::vector<std::uint64_t> entries(700);
+  std::memcpy(entries.data(), payload, 700 * sizeof(std::uint64_t));
+  change(entries);
+  std::memcpy(payload, entries.data(), 700 * sizeof(std::uint64_t));
+  std::uint64_t checksums[2];
+  checksums[1] =
+      checksum_of(std::span<const std::byte>(file).subspan(kFirstFrameOffset + sizeof checksums[1]));
+  std::memcpy(&checksums[0], file.data(), sizeof checksums[0]);
+  std::memcpy(file.data() + kFirstFrameOffset, &checksums[1], sizeof checksums[1]);
+  manifest.file(FileKind::ids).digest = digest_of(std::as_bytes(std::span(checksums)));
+  const auto directory = system.open_directory("index");
+  return error_of([&] {
+    const auto s = read_snapshot(*directory, manifest, Loading::on_touch);
+    std::vector<std::int64_t> ids(1000);
+    std::iota(ids.begin(), ids.end(), std::int64_t{-100});
+    const FoundRows rows = *look_up_rows(*s, ids);
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      if (rows[i] != kNowhere) EXPECT_EQ(s->id(rows[i]), ids[i]);
+    s->require_all();
+  });
+}
+
+// With good checksums all the same.
+TEST(OnTouch, RefusesIdsThatAreNotThoseOfTheRows) {
+  const auto expect = [](const std::function<void(std::span<std::uint64_t>)>& change,
+                         const std::string& why) {
+    EXPECT_NE(error_of_entries(change).find(why), std::string::npos) << error_of_entries(change);
+  };
+  EXPECT_EQ(error_of_entries([](std::span<std::uint64_t>) {}), "");
+  expect([](auto entries) { std::swap(entries[300], entries[301]); }, "ids are not in order");
+  expect([](auto entries) { entries[699] |= 0xffffffff; }, "in a leaf that does not exist");
+  expect([](auto entries) { entries[300] = entries[301]; }, "not those of the rows");
+  const auto point_to_leaf_0 = [](std::span<std::uint64_t> entries) {
+    for (std::uint64_t& entry : entries) entry = entry >> 32 << 32;
+  };
+  expect(point_to_leaf_0, "not those of the rows");
+  expect([](auto entries) { std::ranges::fill(entries, entries[300]); }, "not those of the rows");
 }
 
 TEST(OnTouch, NeverReadsAgainWhatItHasRead) {

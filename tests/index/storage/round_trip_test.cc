@@ -166,7 +166,8 @@ TEST(Save, ReplacesAnIndexOnlyWhenTold) {
   EXPECT_EQ(difference(*load(system, "index"), *old_one), "");
   save(*new_one, system, "index", true);
   EXPECT_EQ(difference(*load(system, "index"), *new_one), "");
-  EXPECT_EQ(system.files("index").size(), 7u) << "CURRENT, LOCK, manifest, leaves, nodes, partitions, log";
+  EXPECT_EQ(system.files("index").size(), 8u)
+      << "CURRENT, LOCK, manifest, leaves, nodes, partitions, ids, log";
 }
 
 TEST(Save, RefusesADirectoryOfSomethingElse) {
@@ -211,7 +212,7 @@ TEST(Save, ReplacesADamagedIndexWhenTold) {
   EXPECT_THROW(load(system, "index"), FormatError);
   save(*snapshot, system, "index", true);
   EXPECT_EQ(difference(*load(system, "index"), *snapshot), "");
-  EXPECT_EQ(system.files("index").size(), 8u);
+  EXPECT_EQ(system.files("index").size(), 9u);
 }
 
 TEST(Save, GoesAheadOverLeftoversWithoutAnIndex) {
@@ -222,7 +223,7 @@ TEST(Save, GoesAheadOverLeftoversWithoutAnIndex) {
   const auto snapshot = make_snapshot({});
   save(*snapshot, system, "index", false);
   EXPECT_EQ(difference(*load(system, "index"), *snapshot), "");
-  EXPECT_EQ(system.files("index").size(), 8u);
+  EXPECT_EQ(system.files("index").size(), 9u);
 }
 
 }  // namespace

@@ -162,7 +162,8 @@ TEST_F(SalvageFields, SaysWhatIsLostWithAFile) {
       {"SNAP-1-dictionaries", "(all rows without their texts: \""},
       {"SNAP-1-labels", "(all rows without their labels)"},
       {"SNAP-1-nodes", "SNAP-1-nodes"},
-      {"SNAP-1-partitions", "SNAP-1-partitions"}};
+      {"SNAP-1-partitions", "SNAP-1-partitions"},
+      {"SNAP-1-ids", "SNAP-1-ids"}};
   for (const auto& [name, said] : lost) {
     SCOPED_TRACE(name);
     files_ = whole;
@@ -197,12 +198,12 @@ TEST_F(SalvageFields, ListsEveryDamagedFrame) {
   system.put("index", files_);
   EXPECT_EQ(damage(system, "index"), std::vector<std::string>());
   // The last frame, or what pads it; of the leaves the first, as a leaf says where its labels and fields are.
-  for (const char* kind : {"fields", "labels", "nodes", "partitions", "dictionaries"})
+  for (const char* kind : {"fields", "labels", "nodes", "partitions", "dictionaries", "ids"})
     file(kind).at(file(kind).size() - 1) ^= std::byte{1};
   file("leaves").at(kFirstFrameOffset + 100) ^= std::byte{1};
   system.put("index", files_);
   const std::vector<std::string> some = damage(system, "index");
-  for (const char* kind : {"leaves", "fields", "labels", "nodes", "partitions", "dictionaries"})
+  for (const char* kind : {"leaves", "fields", "labels", "nodes", "partitions", "dictionaries", "ids"})
     EXPECT_EQ(count(some, std::string("SNAP-1-") + kind), 1) << kind << testing::PrintToString(some);
   // Every frame of leaves: ten lines, and how many more there are.
   for (std::size_t at = kFirstFrameOffset; at < file("leaves").size(); at += 64)

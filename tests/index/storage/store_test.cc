@@ -163,8 +163,8 @@ TEST_F(StoreTest, CheckpointLeavesOneSnapshotAndOneLog) {
   append(*writer->store);
   const std::uint64_t bytes_in_both = writer->store->log_bytes();
   writer->store->finish_checkpoint(*snapshot_of(3));
-  EXPECT_EQ(names(), (std::set<std::string>{"CURRENT", "LOCK", "MANIFEST-2", "SNAP-2-labels", "SNAP-2-leaves",
-                                            "SNAP-2-nodes", "SNAP-2-partitions", "WAL-2"}));
+  EXPECT_EQ(names(), (std::set<std::string>{"CURRENT", "LOCK", "MANIFEST-2", "SNAP-2-ids", "SNAP-2-labels",
+                                            "SNAP-2-leaves", "SNAP-2-nodes", "SNAP-2-partitions", "WAL-2"}));
   EXPECT_LT(writer->store->log_bytes(), bytes_in_both);
   EXPECT_EQ(writer->store->log_bytes(), without_room(system_.files("index").at("WAL-2")).size());
   append(*writer->store);

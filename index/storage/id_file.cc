@@ -1,0 +1,181 @@
+#include "index/storage/id_file.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_reduce.h>
+#include <tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "index/storage/log_format.h"
+
+namespace culmen::storage {
+namespace {
+
+constexpr int kLeafBits = 32;
+
+std::uint32_t tag_in(std::uint64_t entry) {
+  return static_cast<std::uint32_t>(entry >> kLeafBits);
+}
+
+std::uint32_t tag_of(std::int64_t id, std::uint64_t seed) {
+  return tag_in(checksum_of(std::as_bytes(std::span(&id, 1)), seed));
+}
+
+std::uint64_t entry_of(std::int64_t id, std::uint64_t leaf, std::uint64_t seed) {
+  return std::uint64_t{tag_of(id, seed)} << kLeafBits | leaf;
+}
+
+std::span<const std::int64_t> ids_of(const Snapshot& s, std::uint32_t leaf) {
+  return {s.leaf_ids(leaf), s.leaf(leaf).num_rows};
+}
+
+std::vector<std::uint64_t> entries_of(const Snapshot& s, std::uint64_t seed) {
+  const std::vector<std::uint32_t>& leaves = s.order().leaves;
+  std::vector<std::uint64_t> first_rows = {0};
+  for (const std::uint32_t leaf : leaves) first_rows.push_back(first_rows.back() + s.leaf(leaf).num_rows);
+  std::vector<std::uint64_t> entries(first_rows.back());
+  tbb::parallel_for(std::size_t{0}, leaves.size(), [&](std::size_t number) {
+    std::ranges::transform(ids_of(s, leaves[number]), &entries[first_rows[number]],
+                           [&](std::int64_t id) { return entry_of(id, number, seed); });
+  });
+  tbb::parallel_sort(entries);
+  return entries;
+}
+
+// Of a set of entries, in any order: two sets of the same sum are the same, unless somebody sought them.
+std::uint64_t sum_over(std::uint64_t count, const std::function<std::uint64_t(std::uint64_t)>& sum_of) {
+  using Range = tbb::blocked_range<std::uint64_t>;
+  return tbb::parallel_reduce(
+      Range(0, count), std::uint64_t{0},
+      [&](const Range& range, std::uint64_t sum) {
+        for (std::uint64_t i = range.begin(); i < range.end(); ++i) sum += sum_of(i);
+        return sum;
+      },
+      std::plus<>());
+}
+
+std::uint64_t mixed(std::uint64_t entry, std::uint64_t seed) {
+  return checksum_of(std::as_bytes(std::span(&entry, 1)), seed);
+}
+
+}  // namespace
+
+std::uint64_t IdFrames::num_entries(std::uint64_t frame) const {
+  return std::min(kIdsPerFrame, num_rows_ - frame * kIdsPerFrame);
+}
+
+FrameExtent IdFrames::extent(std::uint64_t frame) const {
+  FrameExtent extent = fixed_extent(frame, kIdsPerFrame * sizeof(std::uint64_t), 0);
+  extent.payload_bytes = num_entries(frame) * sizeof(std::uint64_t);
+  return extent;
+}
+
+void write_ids(const Snapshot& snapshot, const Uuid& uuid, FrameFileWriter& file) {
+  const std::vector<std::uint64_t> entries = entries_of(snapshot, frame_seed(uuid));
+  const IdFrames frames(snapshot.num_rows);
+  file.write(frames.extents(), [&](std::uint64_t number, std::byte* payload) {
+    std::memcpy(payload, &entries[number * kIdsPerFrame], frames.extent(number).payload_bytes);
+  });
+}
+
+IdFile::IdFile(const Manifest& manifest, FrameFileReader file, Loading loading)
+    : frames_(manifest.num_rows),
+      num_leaves_(manifest.num_leaves),
+      seed_(frame_seed(manifest.snapshot.uuid)),
+      file_(std::move(file)) {
+  file_.require_end(frames_.end());
+  file_.read_file_header(frames_.size());
+  // Pages cost nothing until they are written, and a file that lies about its length fails before that.
+  entries_ = PageBuffer<std::uint64_t>(manifest.num_rows, manifest.num_rows,
+                                       loading == Loading::whole ? PageSize::huge : PageSize::small);
+  read_ = std::make_unique<SlotsRead>(frames_.size());
+  if (loading == Loading::on_touch) return;
+  file_.read(0, frames_.size(), frames_.extents(), [this](std::uint64_t number, const std::byte* payload) {
+    read_->require(number, [&] { take(number, payload); });
+  });
+}
+
+void IdFile::take(std::uint64_t number, const std::byte* payload) const {
+  const auto* first = reinterpret_cast<const std::uint64_t*>(payload);
+  const std::span entries(first, frames_.num_entries(number));
+  const auto has_leaf = [&](std::uint64_t entry) {
+    return (entry & std::numeric_limits<std::uint32_t>::max()) < num_leaves_;
+  };
+  if (!std::ranges::is_sorted(entries) || !std::ranges::all_of(entries, has_leaf))
+    throw_damaged(file_.path(), frames_.extent(number).offset + sizeof(FrameHeader),
+                  "ids are not in order, or in a leaf that does not exist");
+  std::ranges::copy(entries, entries_.data() + number * kIdsPerFrame);
+}
+
+std::span<const std::uint64_t> IdFile::frame(std::uint64_t number) const {
+  read_->require(number, [&] {
+    file_.read_one(number, frames_.extent(number), [&](const std::byte* payload) { take(number, payload); });
+  });
+  return entries_.span().subspan(number * kIdsPerFrame, frames_.num_entries(number));
+}
+
+// The first frame whose last tag is at least this one: by interpolation, since tags are spread evenly. Each step takes a frame
+// out of the search, whatever the frames hold.
+std::uint64_t IdFile::first_frame_with(std::uint32_t tag) const {
+  std::uint64_t first = 0, end = frames_.size();
+  std::uint64_t below = 0,
+                above = std::numeric_limits<std::uint32_t>::max();  // tags on both sides of the frames
+  while (first < end) {
+    const auto share = static_cast<double>(tag - below) / static_cast<double>(above - below + 1);
+    const auto step = static_cast<std::uint64_t>(share * static_cast<double>(end - first));
+    const std::uint64_t middle = std::min(first + step, end - 1);
+    const std::span<const std::uint64_t> entries = frame(middle);
+    if (tag_in(entries.back()) < tag) {
+      first = middle + 1;
+      below = tag_in(entries.back());
+    } else if (tag_in(entries.front()) < tag) {
+      return middle;
+    } else {
+      end = middle;
+      above = tag_in(entries.front());
+    }
+  }
+  return first;
+}
+
+std::vector<std::uint32_t> IdFile::leaves_with(std::int64_t id) const {
+  const std::uint32_t tag = tag_of(id, seed_);
+  std::vector<std::uint32_t> leaves;
+  for (std::uint64_t number = first_frame_with(tag); number < frames_.size(); ++number) {
+    const std::span<const std::uint64_t> entries = frame(number);
+    auto entry = std::ranges::lower_bound(entries, tag, {}, tag_in);
+    for (; entry != entries.end() && tag_in(*entry) == tag; ++entry)
+      leaves.push_back(static_cast<std::uint32_t>(*entry));
+    if (entry != entries.end()) break;
+  }
+  return leaves;
+}
+
+void IdFile::check_all(const Snapshot& s) const {
+  tbb::parallel_for(std::uint64_t{0}, frames_.size(),
+                    [&](std::uint64_t number) { static_cast<void>(frame(number)); });
+  file_.check_digest();
+  const auto in_frame = [&](std::uint64_t number) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t entry : frame(number)) sum += mixed(entry, seed_);
+    return sum;
+  };
+  const auto in_leaf = [&](std::uint64_t leaf) {
+    std::uint64_t sum = 0;
+    for (const std::int64_t id : ids_of(s, static_cast<std::uint32_t>(leaf)))
+      sum += mixed(entry_of(id, leaf, seed_), seed_);
+    return sum;
+  };
+  bool good = sum_over(frames_.size(), in_frame) == sum_over(num_leaves_, in_leaf);
+  for (std::uint64_t number = 1; number < frames_.size(); ++number)
+    good &= frame(number - 1).back() <= frame(number).front();
+  if (!good) throw_damaged(file_.path(), kFirstFrameOffset, "the ids are not those of the rows");
+}
+
+}  // namespace culmen::storage

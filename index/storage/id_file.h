@@ -1,0 +1,68 @@
+// The ids file: in which leaf the row of each id is, so that a row is found without reading the others.
+//
+// One entry of 64 bits for each row, in ascending order: the tag of its id, then the number of its leaf. Tags are hashes, so they are
+// spread evenly, and the place of a tag is known to within a few frames before anything is read. They are seeded by the
+// snapshot's uuid: nobody can choose ids in advance that all have one tag.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/pages.h"
+#include "culmen/open.h"
+#include "index/id_lookup.h"
+#include "index/slot_source.h"
+#include "index/snapshot.h"
+#include "index/storage/frame_file.h"
+#include "index/storage/manifest.h"
+
+namespace culmen::storage {
+
+inline constexpr std::uint64_t kIdsPerFrame = 1024;
+
+// The frames of an index of so many rows.
+class IdFrames {
+ public:
+  explicit IdFrames(std::uint64_t num_rows) : num_rows_(num_rows) {}
+
+  std::uint64_t size() const { return (num_rows_ + kIdsPerFrame - 1) / kIdsPerFrame; }
+  std::uint64_t num_entries(std::uint64_t frame) const;
+  FrameExtent extent(std::uint64_t frame) const;
+  std::uint64_t end() const { return size() == 0 ? kFirstFrameOffset : extent(size() - 1).end(); }
+  ExtentOf extents() const {
+    return [frames = *this](std::uint64_t frame) { return frames.extent(frame); };
+  }
+
+ private:
+  std::uint64_t num_rows_;
+};
+
+void write_ids(const Snapshot& snapshot, const Uuid& uuid, FrameFileWriter& file);
+
+// Reads a frame at most once: all at first, or each when a look-up needs it.
+class IdFile final : public IdLookup {
+ public:
+  // Reads the file, or only its header.
+  IdFile(const Manifest& manifest, FrameFileReader file, Loading loading);
+
+  std::vector<std::uint32_t> leaves_with(std::int64_t id) const override;
+
+  // Reads the rest. Throws FormatError unless the entries are those of the rows of `snapshot`, all of which is in memory.
+  void check_all(const Snapshot& snapshot) const;
+
+ private:
+  std::span<const std::uint64_t> frame(std::uint64_t number) const;
+  void take(std::uint64_t number, const std::byte* payload) const;
+  std::uint64_t first_frame_with(std::uint32_t tag) const;
+
+  const IdFrames frames_;
+  const std::uint64_t num_leaves_;
+  const std::uint64_t seed_;
+  mutable FrameFileReader file_;
+  mutable PageBuffer<std::uint64_t> entries_;  // zero where no frame was read
+  mutable std::unique_ptr<SlotsRead> read_;    // frames
+};
+
+}  // namespace culmen::storage
