@@ -36,8 +36,13 @@ TEN_OR_ALL: Any = _TenOrAll()
 #: pairs (least, most), lists and sets of values, or a value.
 Where = str | Filter | Mapping[str, Any] | None
 
+#: Arrays for answers to a matrix of weights: ids, scores and counts, as those of a BatchResult.
+Out = tuple[np.ndarray, np.ndarray, np.ndarray]
 
-def search(handle: Any, schema: Schema, weights: Any, k: int | None, rest: tuple[Any, ...]) -> Result | BatchResult:
+
+def search(
+    handle: Any, schema: Schema, weights: Any, k: int | None, rest: tuple[Any, ...], out: Out | None = None
+) -> Result | BatchResult:
     """Searches an index, or its copy on a GPU. The rest: where, min_score, scale, missing, engine; and threads for an
     index."""
     k, rest = in_numbers(k, rest)
@@ -45,22 +50,46 @@ def search(handle: Any, schema: Schema, weights: Any, k: int | None, rest: tuple
         kind = type(weights)
         if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the usual ones need no conversion
             if is_matrix(weights):
-                return BatchResult(search_matrix(handle, as_matrix(weights, schema.names), k, rest), schema)
+                matrix = as_matrix(weights, schema.names)
+                check_out(out, len(matrix), k)
+                return BatchResult(search_matrix(handle, matrix, k, rest, out), schema, out)
             weights = by_name(weights)
+        if out is not None:
+            raise InvalidArgument("out takes the answers to a matrix of weights; these are of one query")
         return Result(handle.search(weights, k, *rest), schema)
     except TypeError:
         check_types(k, *rest)
         raise
 
 
-def search_matrix(handle: Any, matrix: np.ndarray, k: int | None, rest: tuple[Any, ...]) -> Any:
+def search_matrix(handle: Any, matrix: np.ndarray, k: int | None, rest: tuple[Any, ...], out: Out | None = None) -> Any:
     try:
-        return handle.search_matrix(matrix, k, *rest)
+        return handle.search_matrix(matrix, k, *rest) if out is None else handle.search_matrix(matrix, k, *rest, out)
     except InvalidArgument as error:
         is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
         if matrix.shape[1] == 0 or not is_refused.any():
             raise
         raise InvalidArgument(f"query {is_refused.argmax()}: {error}") from None
+
+
+def check_out(out: Any, num_queries: int, k: int | None) -> None:
+    if out is None:
+        return
+    if k is None:
+        raise InvalidArgument("out needs a k, by which its arrays are wide")
+    if not isinstance(out, tuple) or len(out) != 3:
+        raise InvalidArgument("out is three arrays: (ids, scores, counts)")
+    needed = {
+        "ids": (np.int64, (num_queries, k)),
+        "scores": (np.float64, (num_queries, k)),
+        "counts": (np.uint32, (num_queries,)),
+    }
+    for array, (name, (dtype, shape)) in zip(out, needed.items(), strict=True):
+        if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != shape:
+            found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+            raise InvalidArgument(f"out: the {name} are a NumPy array {np.dtype(dtype)} {shape}, not {found}")
+        if not (array.flags.c_contiguous and array.flags.writeable):
+            raise InvalidArgument(f"out: the array of {name} is not contiguous, or read-only")
 
 
 def in_numbers(k: Any, rest: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ...]]:

@@ -220,21 +220,26 @@ class BatchResult(Tabular):
     ['Bellevue', 'Miramar']
 
     Attributes:
-        ids: int64 [q, k], best first, -1 after the last row of an answer. The arrays are read-only.
+        ids: int64 [q, k], best first, -1 after the last row of an answer. The arrays are read-only, unless they are those
+            of `out`: then they, and the rows that are looked up by them, change with the next search that gets them.
         scores: float64 [q, k] in the same order, -infinity after the last row.
         counts: uint32 [q], rows of each answer.
     """
 
     __slots__ = ("_many", "_schema", "_found", "ids", "scores", "counts")
 
-    def __init__(self, many: _core.ManyAnswers, schema: Schema) -> None:
+    def __init__(
+        self, many: _core.ManyAnswers, schema: Schema, out: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    ) -> None:
         self._many = many
         self._schema = schema
-        self.ids: np.ndarray = many.ids.view(np.int64)
-        self.scores: np.ndarray = many.scores
-        self.counts: np.ndarray = many.counts
-        for array in (self.ids, self.scores, self.counts):
-            array.flags.writeable = False  # lookups rely on them
+        self.ids: np.ndarray
+        self.scores: np.ndarray
+        self.counts: np.ndarray
+        self.ids, self.scores, self.counts = out or (many.ids.view(np.int64), many.scores, many.counts)
+        if out is None:
+            for array in (self.ids, self.scores, self.counts):
+                array.flags.writeable = False  # lookups rely on them
         self._found: _Found | None = None
 
     @property

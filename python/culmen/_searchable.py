@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._ids import as_ids, id_of
-from ._queries import ALL_CORES, TEN_OR_ALL, Where, by_name, check_types, in_numbers, search
+from ._queries import ALL_CORES, TEN_OR_ALL, Out, Where, by_name, check_types, in_numbers, search
 from ._reports import ColumnInfo, Explanation, IndexInfo, Prediction
 from ._result import BatchResult, Result, Row, Tabular
 from ._rows import AllRows
@@ -55,6 +55,7 @@ class Searchable(Tabular):
         missing: str = ...,
         engine: str = ...,
         threads: int = ...,
+        out: Out | None = ...,
     ) -> BatchResult: ...
 
     @overload
@@ -69,6 +70,7 @@ class Searchable(Tabular):
         missing: str = ...,
         engine: str = ...,
         threads: int = ...,
+        out: Out | None = ...,
     ) -> Result | BatchResult: ...
 
     def search(
@@ -82,6 +84,7 @@ class Searchable(Tabular):
         missing: str = "skip",
         engine: str = "auto",
         threads: int = ALL_CORES,
+        out: Out | None = None,
     ) -> Result | BatchResult:
         """The k rows with the highest weighted sums, exactly; equal scores go to the smaller id.
 
@@ -100,6 +103,9 @@ class Searchable(Tabular):
                 the build has chosen to stand in for it.
             engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.
             threads: that share a scan, or the queries of a matrix.
+            out: arrays into which the answers to a matrix are written, (ids, scores, counts): int64 [queries, k], float64
+                [queries, k] and uint32 [queries]. Without them each call has new ones, which take time if they are
+                large.
 
         Returns:
             A Result; a BatchResult for a matrix.
@@ -115,7 +121,8 @@ class Searchable(Tabular):
         >>> index.search({"price": -0.01, "rating": 1}, missing="fill").ids
         array([1, 0, 2])
         """
-        return search(self._handle, self._schema, weights, k, (where, min_score, scale, missing, engine, threads))
+        rest = (where, min_score, scale, missing, engine, threads)
+        return search(self._handle, self._schema, weights, k, rest, out)
 
     def explain(
         self,

@@ -88,12 +88,29 @@ void search_in_parts(const QueryBatch& batch, std::size_t width, Search search) 
   }
 }
 
+// Of the queries from `first` on.
+AnswerArrays part_of(const AnswerArrays& all, std::size_t first, std::size_t num_queries, std::size_t k) {
+  return {all.ids.subspan(first * k, num_queries * k), all.scores.subspan(first * k, num_queries * k),
+          all.counts.subspan(first, num_queries)};
+}
+
 template <typename AnyIndex>
-ManyAnswers search_version(const AnyIndex& index, const MatrixQuery& query, const SearchOptions& options) {
+ManyAnswers search_version(const AnyIndex& index, const MatrixQuery& query, const SearchOptions& options,
+                           const std::optional<AnswerArrays>& out = std::nullopt) {
   const GilReleased released;
   const AnyIndex version = index.snapshot();
   const std::size_t width = version.info().attributes.size();
   BatchAnswers answers;
+  if (out) {
+    answers.num_queries = out->counts.size();
+    const double* const weights = query.batch.weights.data();
+    search_in_parts(query.batch, width, [&](const QueryBatch& part) {
+      const auto first = static_cast<std::size_t>(part.weights.data() - weights) / width;
+      const AnswerArrays arrays = part_of(*out, first, part.weights.size() / width, part.k);
+      answers.version = version.search_batch(part, arrays, options);
+    });
+    return {std::move(answers), version};
+  }
   if (query.has_k) {
     search_in_parts(query.batch, width,
                     [&](const QueryBatch& part) { append(version.search_batch(part, options), answers); });
@@ -108,8 +125,16 @@ ManyAnswers search_version(const AnyIndex& index, const MatrixQuery& query, cons
 
 }  // namespace
 
-ManyAnswers search_many(const Index& index, const MatrixQuery& query, const SearchOptions& options) {
-  return search_version(index, query, options);
+std::optional<AnswerArrays> arrays_of(const Out& out) {
+  if (!out) return std::nullopt;
+  const auto& [ids, scores, counts] = *out;
+  return AnswerArrays{
+      {ids.data(), ids.size()}, {scores.data(), scores.size()}, {counts.data(), counts.size()}};
+}
+
+ManyAnswers search_many(const Index& index, const MatrixQuery& query, const SearchOptions& options,
+                        const std::optional<AnswerArrays>& out) {
+  return search_version(index, query, options, out);
 }
 
 ManyAnswers search_many(const ShardedIndex& index, const MatrixQuery& query, const SearchOptions& options) {

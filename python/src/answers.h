@@ -2,8 +2,12 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -19,8 +23,17 @@ struct ManyAnswers {
   std::variant<Index, ShardedIndex> index;  // that version
 };
 
-// Searches one version of the index. Stops between parts of the batch if a signal handler raises.
-ManyAnswers search_many(const Index& index, const MatrixQuery& query, const SearchOptions& options);
+// Arrays of the caller's for ids, scores and counts, or None: [queries, k] and, of counts, [queries].
+template <typename T, std::size_t dimensions>
+using OutArray = nb::ndarray<T, nb::numpy, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
+using Out =
+    std::optional<std::tuple<OutArray<std::int64_t, 2>, OutArray<double, 2>, OutArray<std::uint32_t, 1>>>;
+std::optional<AnswerArrays> arrays_of(const Out& out);
+
+// Searches one version of the index. Stops between parts of the batch if a signal handler raises. With `out`, which needs
+// a k, the answers are there instead of in the result.
+ManyAnswers search_many(const Index& index, const MatrixQuery& query, const SearchOptions& options,
+                        const std::optional<AnswerArrays>& out = std::nullopt);
 ManyAnswers search_many(const ShardedIndex& index, const MatrixQuery& query, const SearchOptions& options);
 
 // Collects answers of queries without k: each answer has its own length.

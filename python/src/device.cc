@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 
 #include <cstdint>
 #include <utility>
@@ -43,7 +44,14 @@ SearchResult search(const Copy& copy, nb::handle weights, std::optional<std::siz
 }
 
 template <typename Copy>
-BatchAnswers search_on_gpu(const Copy& copy, const MatrixQuery& query, const SearchOptions& options) {
+BatchAnswers search_on_gpu(const Copy& copy, const MatrixQuery& query, const SearchOptions& options,
+                           const std::optional<AnswerArrays>& out) {
+  if (out) {
+    BatchAnswers elsewhere;
+    elsewhere.num_queries = out->counts.size();
+    elsewhere.version = copy.on_gpu.search_batch(query.batch, *out, options);
+    return elsewhere;
+  }
   if (query.has_k) return copy.on_gpu.search_batch(query.batch, options);
   const std::size_t width = copy.index.info().attributes.size();
   const std::vector<SearchResult> results =
@@ -56,12 +64,13 @@ BatchAnswers search_on_gpu(const Copy& copy, const MatrixQuery& query, const Sea
 template <typename Copy>
 ManyAnswers search_matrix(const Copy& copy, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
-                          std::string_view missing, std::string_view engine) {
+                          std::string_view missing, std::string_view engine, const Out& out) {
   const MatrixQuery query = matrix_query_of(copy.index, weights, k, where, min_score, scale, missing);
+  const std::optional<AnswerArrays> arrays = arrays_of(out);
   const GilReleased released;
   for (;;) {  // again if a change was published between the two
     const Index version = copy.index.snapshot();
-    BatchAnswers answers = search_on_gpu(copy, query, {.engine = parse_engine(engine)});
+    BatchAnswers answers = search_on_gpu(copy, query, {.engine = parse_engine(engine)}, arrays);
     if (answers.version == version.version()) return {std::move(answers), version};
   }
 }
@@ -89,7 +98,7 @@ nb::class_<Copy> bind_searches(nb::module_& module, const char* name) {
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"))
       .def("search_matrix", search_matrix<Copy>, nb::arg("weights"), nb::arg("k").none(),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
-           nb::arg("engine"))
+           nb::arg("engine"), nb::arg("out").noconvert().none() = nb::none())
       .def("search_async", search_async<Copy, Context>, nb::arg("weights"), nb::arg("num_queries"),
            nb::arg("k"), nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("missing"),
            nb::arg("ids"), nb::arg("scores"), nb::arg("counts"), nb::arg("context"));

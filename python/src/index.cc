@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <functional>
@@ -107,9 +108,10 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
 
 ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
-                          std::string_view missing, std::string_view engine, int num_threads) {
+                          std::string_view missing, std::string_view engine, int num_threads,
+                          const Out& out) {
   return search_many(index, matrix_query_of(index, weights, k, where, min_score, scale, missing),
-                     {.engine = parse_engine(engine), .num_threads = num_threads});
+                     {.engine = parse_engine(engine), .num_threads = num_threads}, arrays_of(out));
 }
 
 nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
@@ -140,7 +142,7 @@ void bind_index(nb::module_& module) {
            nb::arg("num_threads"))
       .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
-           nb::arg("num_threads"))
+           nb::arg("num_threads"), nb::arg("out").noconvert().none() = nb::none())
       .def("explain", explain, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
            nb::arg("num_threads"))

@@ -454,6 +454,57 @@ def test_arrays_of_a_batch_are_read_only():
     assert [row.id for row in batch[0]] == [30, 20]
 
 
+@pytest.mark.parametrize("num_questions", [0, 1, 3000])
+def test_answers_are_written_where_the_caller_wants(num_questions):
+    rng = np.random.default_rng(num_questions)
+    index = culmen.Index.build(rng.normal(size=(500, 4)))
+    weights = rng.normal(size=(num_questions, 4))
+    for k, where in ((3, None), (20, "a1 > 1.9"), (700, None)):
+        expected = index.search(weights, k, where=where)
+        width = expected.ids.shape[1]
+        shape = (num_questions, k)
+        out = np.full(shape, 77), np.full(shape, 7.5), np.full(num_questions, 7, np.uint32)
+        found = index.search(weights, k, where=where, out=out)
+        assert found.ids is out[0] and found.scores is out[1] and found.counts is out[2]
+        assert (out[0][:, :width] == expected.ids).all() and (out[0][:, width:] == -1).all()
+        assert (out[1][:, :width] == expected.scores).all() and (out[1][:, width:] == -np.inf).all()
+        assert (out[2] == expected.counts).all()
+        assert len(found) == num_questions and found.version == expected.version
+        if num_questions > 0:
+            assert [row.a0 for row in found[0]] == [row.a0 for row in expected[0]]
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    index = culmen.Index.build(np.eye(3))
+
+    def out(ids=np.int64, scores=np.float64, counts=np.uint32, shape=(2, 5)):
+        return np.zeros(shape, ids), np.zeros(shape, scores), np.zeros(shape[0], counts)
+
+    weights = np.ones((2, 3))
+    index.search(weights, 5, out=out())
+    read_only = out()
+    read_only[1].flags.writeable = False
+    turned = np.zeros((5, 2), np.int64).T, *out()[1:]
+    for wrong in (
+        out(ids=np.int32),
+        out(scores=np.float32),
+        out(counts=np.int64),
+        out(shape=(2, 4)),
+        out(shape=(3, 5)),
+        read_only,
+        turned,
+        out()[:2],
+        [1],
+        (1, 2, 3),
+    ):
+        with pytest.raises(culmen.InvalidArgument, match="out"):
+            index.search(weights, 5, out=wrong)
+    with pytest.raises(culmen.InvalidArgument, match="needs a k"):
+        index.search(weights, min_score=0, out=out())
+    with pytest.raises(culmen.InvalidArgument, match="matrix"):
+        index.search(weights[0], 5, out=out())
+
+
 def test_k_has_no_upper_limit():
     index = culmen.Index.build({"a": [1.0, 3.0, 2.0]})
     for k in (3, 4, 2**63, 2**64, 10**30):
