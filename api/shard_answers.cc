@@ -12,7 +12,7 @@
 namespace culmen {
 namespace {
 
-constexpr std::size_t kGrain = 64;
+constexpr std::size_t kGrainOfQueries = 64;
 
 SearchResult merge_result(std::span<SearchResult* const> parts, std::size_t k) {
   SearchResult merged = *parts.front();
@@ -36,7 +36,7 @@ SearchResult merge_result(std::span<SearchResult* const> parts, std::size_t k) {
 std::vector<SearchResult> merge_results(std::vector<std::vector<SearchResult>> parts,
                                         std::span<const std::size_t> ks) {
   std::vector<SearchResult> merged(ks.size());
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, ks.size(), kGrain),
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, ks.size(), kGrainOfQueries),
                     [&](const tbb::blocked_range<std::size_t>& range) {
                       std::vector<SearchResult*> of_query(parts.size());
                       for (std::size_t q = range.begin(); q < range.end(); ++q) {
@@ -49,7 +49,7 @@ std::vector<SearchResult> merge_results(std::vector<std::vector<SearchResult>> p
 
 void merge_answers(std::span<const BatchAnswers> parts, const AnswerArrays& answers) {
   const std::size_t k = parts.front().k;
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, answers.counts.size(), kGrain),
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, answers.counts.size(), kGrainOfQueries),
                     [&](const tbb::blocked_range<std::size_t>& range) {
                       std::vector<std::size_t> sizes(parts.size()), next(parts.size());
                       std::vector<Hit> hits;

@@ -12,7 +12,7 @@ namespace {
 using Node = TreeChanges::Node;
 
 // Parents per task. A task takes a few microseconds, and mostly waits for memory.
-constexpr std::size_t kGrain = 4;
+constexpr std::size_t kGrainOfChanges = 4;
 
 // The children of `parents`. Calls is_new(slot) for those of new parents only; no others are new.
 template <typename IsNew>
@@ -29,7 +29,7 @@ std::vector<Node> children_of(const Snapshot& s, std::span<const Node> parents, 
       }
     }
   };
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, parents.size(), kGrain), read);
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, parents.size(), kGrainOfChanges), read);
   std::size_t size = 0;  // close the gaps in place
   for (std::size_t p = 0; p < parents.size(); ++p)
     for (std::size_t c = 0; c < counts[p]; ++c) children[size++] = children[p * kFanOut + c];

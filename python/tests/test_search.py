@@ -471,7 +471,7 @@ def test_answers_are_written_where_the_caller_wants(num_questions):
         assert (out[2] == expected.counts).all()
         assert len(found) == num_questions and found.version == expected.version
         if num_questions > 0:
-            assert [row.a0 for row in found[0]] == [row.a0 for row in expected[0]]
+            assert [row["a0"] for row in found[0]] == [row["a0"] for row in expected[0]]
 
 
 def test_arrays_that_do_not_fit_are_refused():
