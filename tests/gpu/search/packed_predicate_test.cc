@@ -453,7 +453,9 @@ TEST(PackedQueries, FitIntoTheRoomOfTheirBatch) {
     }
   }
   EXPECT_GT(num_packed, 0U);
-  EXPECT_GT(num_with_most, 0U);
+  if (ran_all_cases(20'000)) {
+    EXPECT_GT(num_with_most, 0U);
+  }
 }
 
 }  // namespace
