@@ -14,7 +14,7 @@
 
 #include "api/device_group.h"
 #include "api/device_index.h"
-#include "base/lock_isolated.h"
+#include "api/version_cache.h"
 #include "base/with_threads.h"
 #include "cpu/byte_table.h"
 #include "cpu/threshold_algorithm.h"
@@ -118,31 +118,14 @@ class Index::Core {
                            SearchResult& result, const SearchOptions& options);
   std::vector<Hit> run_engine(const ResolvedQuery& query, SearchResult& result, const SearchOptions& options);
 
-  // Whether codes_of() would make nothing.
-  bool has_codes(const std::shared_ptr<const Snapshot>& snapshot) {
-    const std::lock_guard lock(codes_mutex_);
-    return is_same(codes_snapshot_, snapshot);
-  }
-  // The codes of this version for passes, cached until another version needs its own.
+  // For passes of batches.
   std::shared_ptr<const cpu::ByteTable> codes_of(const std::shared_ptr<const Snapshot>& snapshot) {
-    return lock_isolated(codes_mutex_, [&] {
-      if (codes_ == nullptr || !is_same(codes_snapshot_, snapshot)) {
-        codes_ = std::make_shared<cpu::ByteTable>(*snapshot);
-        codes_snapshot_ = snapshot;
-      }
-      return codes_;
-    });
+    return codes_.get(snapshot, [&] { return std::make_shared<cpu::ByteTable>(*snapshot); });
   }
-
-  // The sorted lists of Engine::ta for this version, cached until another version needs its own.
+  // For Engine::ta.
   std::shared_ptr<const cpu::SortedLists> lists_of(const std::shared_ptr<const Snapshot>& snapshot) {
-    return lock_isolated(lists_mutex_, [&] {
-      if (lists_ == nullptr || !is_same(lists_snapshot_, snapshot)) {
-        lists_ = std::make_shared<cpu::SortedLists>(cpu::make_sorted_lists(*snapshot));
-        lists_snapshot_ = snapshot;
-      }
-      return lists_;
-    });
+    return lists_.get(snapshot,
+                      [&] { return std::make_shared<cpu::SortedLists>(cpu::make_sorted_lists(*snapshot)); });
   }
 
   // The tree that the build left on its GPU, for the first copy of that kind there.
@@ -158,12 +141,8 @@ class Index::Core {
   std::mutex on_device_mutex_;
   std::shared_ptr<const gpu::LoadedTree> on_device_;
   int device_ = kNoDevice;
-  std::mutex codes_mutex_;
-  std::shared_ptr<const cpu::ByteTable> codes_;
-  std::weak_ptr<const Snapshot> codes_snapshot_;
-  std::mutex lists_mutex_;
-  std::shared_ptr<const cpu::SortedLists> lists_;
-  std::weak_ptr<const Snapshot> lists_snapshot_;  // not its number: after a refresh another index may have it
+  VersionCache<cpu::ByteTable> codes_;
+  VersionCache<cpu::SortedLists> lists_;
 };
 
 }  // namespace culmen

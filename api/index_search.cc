@@ -93,10 +93,10 @@ std::vector<std::uint8_t> Index::Core::search_together(
     try {
       return resolve(query_of(q), *snapshot, options.statistics);
     } catch (const Error&) {
-      return std::nullopt;  // a search of its own refuses it
+      return std::nullopt;  // it is searched alone, which throws the error
     }
   };
-  if (!prefers_pass(*snapshot, num_queries, resolved, has_codes(snapshot))) return {};
+  if (!prefers_pass(*snapshot, num_queries, resolved, codes_.has(snapshot))) return {};
   std::vector<std::uint8_t> answered(num_queries);
   cpu::pass_in_bytes(*snapshot, *codes_of(snapshot), num_queries, resolved,
                      [&](std::size_t q, std::vector<Hit> hits, const SearchStats& stats) {
@@ -129,8 +129,10 @@ std::vector<std::uint64_t> Index::Core::find_rows(const Snapshot& snapshot, std:
                                                   bool& by_id_map) {
   constexpr std::size_t kMostByMap = 4096;  // of more, a pass over all ids costs less for each
   std::optional<std::vector<std::uint64_t>> rows;
-  if (ids.size() <= kMostByMap) rows = look_up_rows(snapshot, ids);
-  if (!rows && live_ != nullptr && ids.size() <= kMostByMap) rows = live_->find_rows(snapshot, ids);
+  if (ids.size() <= kMostByMap) {
+    rows = look_up_rows(snapshot, ids);
+    if (!rows && live_ != nullptr) rows = live_->find_rows(snapshot, ids);
+  }
   by_id_map = rows.has_value();
   return rows ? *std::move(rows) : culmen::find_rows(snapshot, ids);
 }
