@@ -40,26 +40,15 @@ TEST(Corruption, IsSeenForEveryFlippedBitOfEveryFile) {
   const Files files = published(index_to_damage());
   ASSERT_EQ(files.size(), 10u);
   ASSERT_EQ(complaint(files), "");
-  for (const auto& entry : files) {
-    const std::string& name = entry.first;
-    tbb::parallel_for(std::size_t{0}, entry.second.size(), [&](std::size_t at) {
-      if (!is_ours(at)) return;
-      MemoryFileSystem system;
-      system.put("index", files);
-      Bytes& bytes = system.directories["index"]->names[name]->bytes;
-      for (std::size_t bit = 0; bit < 8; ++bit) {
-        if (!is_flipped(at, bit)) continue;
-        bytes[at] ^= static_cast<std::byte>(1 << bit);
-        try {
-          load(system, "index");
-          ADD_FAILURE() << name << " byte " << at << " bit " << bit << " went unseen";
-        } catch (const FormatError& error) {
-          EXPECT_NE(std::string(error.what()).find("index/" + name), std::string::npos) << error.what();
-        }
-        bytes[at] ^= static_cast<std::byte>(1 << bit);
-      }
-    });
-  }
+  for_each_flipped_bit(files, [](MemoryFileSystem& system, const std::string& name, const std::string& place,
+                                 const auto& /*flip*/) {
+    try {
+      load(system, "index");
+      ADD_FAILURE() << place << " went unseen";
+    } catch (const FormatError& error) {
+      EXPECT_NE(std::string(error.what()).find("index/" + name), std::string::npos) << error.what();
+    }
+  });
 }
 
 TEST(Corruption, IsSeenForEveryLengthOfEveryFile) {

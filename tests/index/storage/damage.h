@@ -1,10 +1,14 @@
 // The index that is damaged, and how many bits of it or of a log are flipped.
 #pragma once
 
+#include <tbb/parallel_for.h>
+
 #include <cstddef>
 #include <cstdlib>
+#include <string>
 
 #include "tests/cases.h"
+#include "tests/index/storage/memory_file_system.h"
 #include "tests/index/storage/snapshots.h"
 
 namespace culmen::storage {
@@ -43,6 +47,27 @@ inline bool is_flipped(std::size_t byte, std::size_t bit) {
 // other's mappings.
 inline bool is_ours(std::size_t byte) {
   return test::only_seed() == 0 || byte % 16 == test::only_seed() % 16;
+}
+
+// Calls visit(system, name, place, flip), from several threads, for every bit of an index's files that is flipped: it is in
+// system, in the file `name`, and `place` says where. A flip() by visit() has to be undone by another.
+inline void for_each_flipped_bit(const Files& files, const auto& visit) {
+  for (const auto& entry : files) {
+    const std::string& name = entry.first;
+    tbb::parallel_for(std::size_t{0}, entry.second.size(), [&](std::size_t at) {
+      if (!is_ours(at)) return;
+      MemoryFileSystem system;
+      system.put("index", files);
+      Bytes& bytes = system.directories["index"]->names[name]->bytes;
+      for (std::size_t bit = 0; bit < 8; ++bit) {
+        if (!is_flipped(at, bit)) continue;
+        const auto flip = [&] { bytes[at] ^= static_cast<std::byte>(1 << bit); };
+        flip();
+        visit(system, name, name + " byte " + std::to_string(at) + " bit " + std::to_string(bit), flip);
+        flip();
+      }
+    });
+  }
 }
 
 }  // namespace culmen::storage

@@ -127,39 +127,26 @@ TEST(OnTouch, FindsEveryFlippedBitThatACallTouches) {
   const Files files = whole.files("index");
   const std::vector<LabelledHits> expected = expected_answers();
   std::atomic<int> num_refused = 0, num_right = 0;
-  for (const auto& entry : files) {
-    const std::string& name = entry.first;
+  for_each_flipped_bit(files, [&](MemoryFileSystem& system, const std::string& name, const std::string& place,
+                                  const auto& flip) {
     const auto is_named = [&](const std::string& error) {
       return error.find("index/" + name) != std::string::npos;
     };
-    tbb::parallel_for(std::size_t{0}, entry.second.size(), [&](std::size_t at) {
-      if (!is_ours(at)) return;
-      MemoryFileSystem system;
-      system.put("index", files);
-      Bytes& bytes = system.directories["index"]->names[name]->bytes;
-      for (std::size_t bit = 0; bit < 8; ++bit) {
-        if (!is_flipped(at, bit)) continue;
-        bytes[at] ^= static_cast<std::byte>(1 << bit);
-        std::shared_ptr<Snapshot> s;
-        const std::string of_open = error_of([&] { s = open_on_touch(system); });
-        EXPECT_TRUE(of_open.empty() || is_named(of_open)) << of_open;
-        for (std::size_t q = 0; s != nullptr && q < expected.size(); ++q) {
-          const std::string error =
-              error_of([&] { EXPECT_EQ(ask(*s, some_queries()[q]), expected[q]) << name << " byte " << at; });
-          EXPECT_TRUE(error.empty() || is_named(error)) << error;
-          ++(error.empty() ? num_right : num_refused);
-        }
-        if (s != nullptr) {
-          EXPECT_TRUE(is_named(error_of([&] { s->require_all(); })))
-              << name << " byte " << at << " bit " << bit;
-          bytes[at] ^= static_cast<std::byte>(1 << bit);
-          EXPECT_EQ(error_of([&] { s->require_all(); }), "") << "what could not be read is read again";
-          bytes[at] ^= static_cast<std::byte>(1 << bit);
-        }
-        bytes[at] ^= static_cast<std::byte>(1 << bit);
-      }
-    });
-  }
+    std::shared_ptr<Snapshot> s;
+    const std::string of_open = error_of([&] { s = open_on_touch(system); });
+    EXPECT_TRUE(of_open.empty() || is_named(of_open)) << of_open;
+    if (s == nullptr) return;
+    for (std::size_t q = 0; q < expected.size(); ++q) {
+      const std::string error =
+          error_of([&] { EXPECT_EQ(ask(*s, some_queries()[q]), expected[q]) << place; });
+      EXPECT_TRUE(error.empty() || is_named(error)) << error;
+      ++(error.empty() ? num_right : num_refused);
+    }
+    EXPECT_TRUE(is_named(error_of([&] { s->require_all(); }))) << place;
+    flip();
+    EXPECT_EQ(error_of([&] { s->require_all(); }), "") << "what could not be read is read again";
+    flip();
+  });
   EXPECT_GT(num_refused, 0);
   EXPECT_GT(num_right, 0);
 }
