@@ -96,7 +96,7 @@ void check_arrays(const QueryBatch& batch, std::size_t num_attributes, const Ans
 }
 
 void set_answer(std::span<const Hit> hits, std::size_t query, const AnswerArrays& answers) {
-  const std::size_t width = width_of(answers);
+  const std::size_t width = answers.width();
   const std::span ids = answers.ids.subspan(query * width, width);
   const std::span scores = answers.scores.subspan(query * width, width);
   for (std::size_t rank = 0; rank < hits.size(); ++rank) {

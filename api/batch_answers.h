@@ -23,10 +23,6 @@ BatchAnswers make_answers(const QueryBatch& batch, const Snapshot& snapshot);
 AnswerArrays arrays_of(BatchAnswers& answers);
 // Throws InvalidArgument if the arrays are not those of the batch, and as queries_of().
 void check_arrays(const QueryBatch& batch, std::size_t num_attributes, const AnswerArrays& answers);
-// Room for hits of a query.
-inline std::size_t width_of(const AnswerArrays& answers) {
-  return answers.counts.empty() ? 0 : answers.ids.size() / answers.counts.size();
-}
 // Writes all of the query's part of the arrays.
 void set_answer(std::span<const Hit> hits, std::size_t query, const AnswerArrays& answers);
 

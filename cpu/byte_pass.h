@@ -27,8 +27,8 @@ namespace culmen::cpu {
 // Whether a question has an answer by a pass: no filter, and a k that is small beside the table.
 bool is_for_pass(const ResolvedQuery& query, const Snapshot& snapshot);
 
-// Answers those questions that have an answer by a pass. query_of(q) returns a question, or nothing for one that is to
-// be left out. All threads of the caller's arena; give(q, hits, stats) is called by several.
+// Answers the questions for which is_for_pass() holds. query_of(q) returns a question, or nothing to leave it out. Uses all
+// threads of the caller's arena, and calls give(q, hits, stats) from several of them.
 void pass_in_bytes(const Snapshot& snapshot, const ByteTable& table, std::size_t num_questions,
                    const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of,
                    const std::function<void(std::size_t, std::vector<Hit>, const SearchStats&)>& give);

@@ -10,7 +10,9 @@
 
 namespace culmen {
 
-static std::uint64_t look_up_row(const Snapshot& s, std::int64_t id) {
+namespace {
+
+std::uint64_t look_up_row(const Snapshot& s, std::int64_t id) {
   for (const std::uint32_t leaf : s.id_lookup->leaves_with(id)) {
     const std::int64_t* ids = s.leaf_ids(leaf);
     const std::int64_t* end = ids + s.leaf(leaf).num_rows;
@@ -20,6 +22,8 @@ static std::uint64_t look_up_row(const Snapshot& s, std::int64_t id) {
   }
   return kNowhere;
 }
+
+}  // namespace
 
 std::optional<std::vector<std::uint64_t>> look_up_rows(const Snapshot& snapshot,
                                                        std::span<const std::int64_t> ids) {

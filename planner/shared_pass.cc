@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kLeastQuestions = 128, kLeastAttributes = 16;
 constexpr std::uint64_t kLeastLeaves = 128;
-// One question of so many is asked, kMostAsked at most: what it costs is lost if it gives up.
+// One question of kOfAsked is asked for its cost, kMostAsked in all. The time of those that give up is lost.
 constexpr std::size_t kOfAsked = 64, kMostAsked = 16;
 // A search gives up when it has cost so much more than its share of a pass; a pass must gain so much.
 constexpr double kGivesUp = 4, kGain = 1.25;

@@ -1,4 +1,4 @@
-// Whether the questions of a batch are answered by one pass over all rows (cpu/byte_pass.h) or each by a search of its own.
+// Decides whether one pass over all rows (cpu/byte_pass.h) answers the questions of a batch, or a search for each.
 #pragma once
 
 #include <cstddef>

@@ -47,7 +47,8 @@ struct ByteScale {
   double middle;
   double inverse;
 };
-// Of the rows of a leaf, the largest sums of squares of codes - 128 and of what they lose, as they were computed.
+// The largest sums over a row of the leaf: of the squares of its codes - 128, and of the squares of what they lose. With
+// the rounding errors of the summation.
 struct ByteSquares {
   double codes;
   double losses;

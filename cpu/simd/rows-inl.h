@@ -118,7 +118,7 @@ inline std::size_t ScoreListedDouble(const double* values, std::size_t stride,
   return ScoreListed(values, stride, rows, query, kth_bound, out);
 }
 
-// kRows chains of fma at once: each waits for its own sum.
+// kRows rows at once, since each fma of a row has to wait for the one before it.
 template <std::size_t kRows, typename T>
 HWY_INLINE void ScoreTogether(const T* const* starts, std::size_t stride, std::span<const Term> terms,
                               double offset, double* scores) {

@@ -122,7 +122,7 @@ void FlatSearch::Space::enqueue(const AsyncSearch& async, const MirrorView& view
 std::optional<std::size_t> FlatSearch::Space::collect(std::size_t first, const AnswerArrays& answers) {
   const Part& part = parts_[num_collected_++ % parts_.size()];
   part.end.synchronize_politely();
-  const std::size_t width = answers.ids.size() / answers.counts.size();
+  const std::size_t width = answers.width();
   const auto room = [&](auto array) { return array.subspan(first * width, part.num_queries * width); };
   const PartArrays found(part.received.data(), part.num_queries, part.k);
   const std::size_t num_hits = part.num_queries * part.k;

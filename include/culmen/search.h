@@ -144,6 +144,9 @@ struct AnswerArrays {
   std::span<std::int64_t> ids;  // [num_queries][k of the batch] best first, -1 after the last hit
   std::span<double> scores;  // [num_queries][k of the batch] in the same order, -infinity after the last hit
   std::span<std::uint32_t> counts;  // [num_queries] hits
+
+  // Elements for each query, of which there is one at least.
+  [[nodiscard]] std::size_t width() const { return ids.size() / counts.size(); }
 };
 
 }  // namespace culmen

@@ -22,7 +22,7 @@ class FrameFiles {
 
   bool has(FileKind kind) const { return files_[position(kind)].has_value(); }
   FrameFileReader& operator[](FileKind kind) { return *files_[position(kind)]; }
-  // For who reads it from now on.
+  // Leaves it to a reader of its own, once.
   FrameFileReader take(FileKind kind) { return std::move(*files_[position(kind)]); }
 
  private:

@@ -10,9 +10,9 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._queries import TEN_OR_ALL, Out, Where, in_numbers, search
+from ._queries import TEN_OR_ALL, Where, in_numbers, search
 from ._reports import DeviceMember, RefreshStats
-from ._result import BatchResult, Result
+from ._result import BatchResult, Out, Result
 from ._schema import Schema
 
 _LEGACY_STREAM = 1  # cudaStreamLegacy, which libraries call 0

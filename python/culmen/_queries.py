@@ -13,7 +13,7 @@ from ._columns import Column, read_column
 from ._core import Filter
 from ._errors import InvalidArgument
 from ._numbers import is_real_number, real_number
-from ._result import BatchResult, Result
+from ._result import BatchResult, Out, Result
 from ._schema import Schema
 from ._sources import source_of
 
@@ -35,9 +35,6 @@ TEN_OR_ALL: Any = _TenOrAll()
 #: "price<=200 and brand='Sony'", or col("price") <= 200, or {"price": (None, 200), "stars": [4, 5], "brand": "Sony"}:
 #: pairs (least, most), lists and sets of values, or a value.
 Where = str | Filter | Mapping[str, Any] | None
-
-#: Arrays for answers to a matrix of weights: ids, scores and counts, as those of a BatchResult.
-Out = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def search(

@@ -95,6 +95,9 @@ class Tabular:
 
 T = TypeVar("T")
 
+#: Arrays for answers to a matrix of weights: ids, scores and counts, as those of a BatchResult.
+Out = tuple[np.ndarray, np.ndarray, np.ndarray]
+
 
 def with_columns(columns: dict[str, T], others: Iterable[tuple[str, T]]) -> dict[str, T]:
     """Adds attributes and fields. One with the name of an existing column becomes "attribute.NAME"."""
@@ -228,9 +231,7 @@ class BatchResult(Tabular):
 
     __slots__ = ("_many", "_schema", "_found", "ids", "scores", "counts")
 
-    def __init__(
-        self, many: _core.ManyAnswers, schema: Schema, out: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-    ) -> None:
+    def __init__(self, many: _core.ManyAnswers, schema: Schema, out: Out | None = None) -> None:
         self._many = many
         self._schema = schema
         self.ids: np.ndarray

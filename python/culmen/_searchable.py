@@ -9,9 +9,9 @@ import numpy as np
 
 from . import _core
 from ._ids import as_ids, id_of
-from ._queries import ALL_CORES, TEN_OR_ALL, Out, Where, by_name, check_types, in_numbers, search
+from ._queries import ALL_CORES, TEN_OR_ALL, Where, by_name, check_types, in_numbers, search
 from ._reports import ColumnInfo, Explanation, IndexInfo, Prediction
-from ._result import BatchResult, Result, Row, Tabular
+from ._result import BatchResult, Out, Result, Row, Tabular
 from ._rows import AllRows
 from ._schema import Schema
 from ._values import Values, named_rows
