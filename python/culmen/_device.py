@@ -11,7 +11,7 @@ import numpy as np
 from . import _core
 from ._errors import InvalidArgument
 from ._progress import Progress
-from ._queries import TEN_OR_ALL, OneOrEach, Where, in_numbers, search
+from ._queries import TEN_OR_ALL, KOrEach, ScoreOrEach, WhereOrEach, in_numbers, is_each, search
 from ._reports import DeviceMember, RefreshStats
 from ._result import BatchResult, Out, Result
 from ._schema import Schema
@@ -63,10 +63,10 @@ class _OnGpu:
     def search(
         self,
         weights: Any,
-        k: OneOrEach[int | None] = TEN_OR_ALL,
+        k: KOrEach = TEN_OR_ALL,
         *,
-        where: OneOrEach[Where] = None,
-        min_score: OneOrEach[float | None] = None,
+        where: WhereOrEach = None,
+        min_score: ScoreOrEach = None,
         scale: str = "none",
         missing: str = "skip",
         engine: str = "auto",
@@ -88,13 +88,15 @@ class _OnGpu:
         return search(self._handle, self._schema, weights, k, rest, out, progress)
 
     def _search_there(
-        self, weights: Any, k: int | None, where: Where, min_score: float | None, missing: str
+        self, weights: Any, k: KOrEach, where: WhereOrEach, min_score: ScoreOrEach, missing: str
     ) -> DeviceAnswers:
         library = _library_of(weights)
         matrix = library.matrix(weights)
         num_queries, width = matrix.shape
         if width != len(self._schema.attributes):
             raise InvalidArgument(f"{width} weights for the {len(self._schema.attributes)} attributes")
+        if is_each(k) or is_each(where) or is_each(min_score):
+            raise InvalidArgument("weights in device memory have one k, filter and min_score for all queries")
         k, (_, min_score, *_) = in_numbers(k, (where, min_score, "none", missing, "auto"))
         if k is None:
             raise InvalidArgument("weights in device memory need a k: it is the width of their answers")

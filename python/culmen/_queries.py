@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -37,17 +37,17 @@ TEN_OR_ALL: Any = _TenOrAll()
 #: pairs (least, most), lists and sets of values, or a value.
 Where = str | Filter | Mapping[str, Any] | None
 
-_T = TypeVar("_T")
-
-#: Of a matrix of weights: the same for all queries, or one for each.
-OneOrEach = _T | Sequence[_T] | np.ndarray
+#: Of a matrix of weights: one for all queries, or one for each.
+KOrEach = int | Sequence[int | None] | np.ndarray | None
+WhereOrEach = Where | Sequence[Where]
+ScoreOrEach = float | Sequence[float | None] | np.ndarray | None
 
 
 def search(
     handle: Any,
     schema: Schema,
     weights: Any,
-    k: int | None,
+    k: KOrEach,
     rest: tuple[Any, ...],
     out: Out | None = None,
     progress: Progress | bool | None = None,

@@ -10,7 +10,18 @@ import numpy as np
 from . import _core
 from ._ids import as_ids, id_of
 from ._progress import Progress
-from ._queries import ALL_CORES, TEN_OR_ALL, OneOrEach, Where, by_name, check_types, in_numbers, search
+from ._queries import (
+    ALL_CORES,
+    TEN_OR_ALL,
+    KOrEach,
+    ScoreOrEach,
+    Where,
+    WhereOrEach,
+    by_name,
+    check_types,
+    in_numbers,
+    search,
+)
 from ._reports import ColumnInfo, Explanation, IndexInfo, Prediction
 from ._result import BatchResult, Out, Result, Row, Tabular
 from ._rows import AllRows
@@ -48,10 +59,10 @@ class Searchable(Tabular):
     def search(
         self,
         weights: Sequence[Sequence[float]] | Sequence[Mapping[str, float]],
-        k: OneOrEach[int | None] = ...,
+        k: KOrEach = ...,
         *,
-        where: OneOrEach[Where] = ...,
-        min_score: OneOrEach[float | None] = ...,
+        where: WhereOrEach = ...,
+        min_score: ScoreOrEach = ...,
         scale: str = ...,
         missing: str = ...,
         engine: str = ...,
@@ -64,10 +75,10 @@ class Searchable(Tabular):
     def search(
         self,
         weights: Any,  # an array, Series or DataFrame: one query or many
-        k: OneOrEach[int | None] = ...,
+        k: KOrEach = ...,
         *,
-        where: OneOrEach[Where] = ...,
-        min_score: OneOrEach[float | None] = ...,
+        where: WhereOrEach = ...,
+        min_score: ScoreOrEach = ...,
         scale: str = ...,
         missing: str = ...,
         engine: str = ...,
@@ -79,10 +90,10 @@ class Searchable(Tabular):
     def search(
         self,
         weights: Any,
-        k: OneOrEach[int | None] = TEN_OR_ALL,
+        k: KOrEach = TEN_OR_ALL,
         *,
-        where: OneOrEach[Where] = None,
-        min_score: OneOrEach[float | None] = None,
+        where: WhereOrEach = None,
+        min_score: ScoreOrEach = None,
         scale: str = "none",
         missing: str = "skip",
         engine: str = "auto",
