@@ -58,6 +58,33 @@ def compare(table, weights, ids, k):
             raise SystemExit(f"question {q} has another answer")
 
 
+def searches(table, weights, has_numpy):
+    """What each peer is asked, as functions of k."""
+    index = culmen.Index.build(table)
+    wide = weights.astype(np.float64)
+    peers = {"culmen": lambda k: index.search(wide, k=k).ids}
+    if importlib.util.find_spec("faiss") is not None:
+        import faiss
+
+        flat = faiss.IndexFlatIP(table.shape[1])
+        flat.add(table)
+        peers["FAISS"] = lambda k: flat.search(weights, k)
+    if has_numpy:
+        peers["NumPy"] = lambda k: by_numpy(table, weights, k)
+    return peers
+
+
+def print_line(name, peers, k, rounds):
+    taken = {peer: [] for peer in peers}
+    for _ in range(rounds):
+        for peer, search in peers.items():
+            taken[peer].append(timed(lambda search=search: search(k)))
+    ms = {peer: 1000 * statistics.median(times) for peer, times in taken.items()}
+    cells = [f"{ms[p]:.0f}" if p in ms else "" for p in ("culmen", "FAISS")]
+    ratio = f"{ms['FAISS'] / ms['culmen']:.2f}" if "FAISS" in ms else ""
+    print(f"| {name} | {k} | {cells[0]} | {cells[1]} | {ratio} | {ms.get('NumPy', 0):.0f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--k", default="10")
@@ -65,7 +92,6 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--no-numpy", action="store_true")
     options = parser.parse_args()
-    has_faiss = importlib.util.find_spec("faiss") is not None
     print("| table | k | culmen ms | FAISS ms | FAISS / culmen | NumPy ms |\n|---|---|---|---|---|---|")
     for rows, d, questions in SIZES:
         for kind in ("Gaussian", "latent", "uniform"):
@@ -73,29 +99,10 @@ def main():
             if options.only not in name:
                 continue
             table, weights = make(kind, rows, d, questions)
-            index = culmen.Index.build(table)
-            wide = weights.astype(np.float64)
-            peers = {}
-            if has_faiss:
-                import faiss
-
-                flat = faiss.IndexFlatIP(d)
-                flat.add(table)
+            peers = searches(table, weights, not options.no_numpy)
             for k in map(int, options.k.split(",")):
-                peers["culmen"] = lambda k=k: index.search(wide, k=k)
-                if has_faiss:
-                    peers["FAISS"] = lambda k=k: flat.search(weights, k)
-                if not options.no_numpy:
-                    peers["NumPy"] = lambda k=k: by_numpy(table, weights, k)
-                compare(table, weights, np.asarray(index.search(wide, k=k).ids), k)
-                taken = {peer: [] for peer in peers}
-                for _ in range(options.rounds):
-                    for peer, work in peers.items():
-                        taken[peer].append(timed(work))
-                ms = {peer: 1000 * statistics.median(times) for peer, times in taken.items()}
-                cells = [f"{ms[p]:.0f}" if p in ms else "" for p in ("culmen", "FAISS")]
-                ratio = f"{ms['FAISS'] / ms['culmen']:.2f}" if has_faiss else ""
-                print(f"| {name} | {k} | {cells[0]} | {cells[1]} | {ratio} | {ms.get('NumPy', 0):.0f} |", flush=True)
+                compare(table, weights, np.asarray(peers["culmen"](k)), k)
+                print_line(name, peers, k, options.rounds)
 
 
 if __name__ == "__main__":
