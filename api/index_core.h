@@ -14,6 +14,7 @@
 
 #include "api/device_group.h"
 #include "api/device_index.h"
+#include "api/device_width.h"
 #include "api/version_cache.h"
 #include "base/with_threads.h"
 #include "cpu/byte_table.h"
@@ -89,11 +90,13 @@ class Index::Core {
   }
 
   DeviceIndex to_device(const DeviceOptions& options) {
+    require_device_width(snapshot()->attributes.size());
     snapshot()->require_all();
     return make_device_index(published_, options, take_from_device(options));
   }
 
   DeviceGroup to_devices(std::span<const int> devices, const DeviceGroupOptions& options) {
+    require_device_width(snapshot()->attributes.size());
     snapshot()->require_all();
     std::vector<DeviceOptions> each;
     std::vector<std::shared_ptr<const gpu::LoadedTree>> loaded;

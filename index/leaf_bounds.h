@@ -34,6 +34,7 @@ class LeafBounds {
   void to_units(const T* values, int num_rows);
   void write_group(const BoundLayout::Group& group, int num_rows, std::span<float> rows);
   void write_total(int num_rows, std::span<float> rows) const;
+  void write_length(int num_rows, std::span<float> rows) const;
   void write_row(int row, double maximum, double minimum, double error_bound, std::span<float> rows) const;
 
   const BoundLayout& layout_;
@@ -45,6 +46,13 @@ class LeafBounds {
   std::vector<double> maxima_, minima_;  // [2^8] of one group
   std::vector<double> sum_of_max_abs_;   // [2^8] of one group
 };
+
+// The exponent of the unit of lengths: the largest of all.
+inline int length_exponent(std::span<const BoundUnit> units) {
+  int largest = units.front().exponent;
+  for (const BoundUnit& unit : units) largest = unit.exponent > largest ? unit.exponent : largest;
+  return largest;
+}
 
 // What compute() adds to each bounds row, or subtracts for minima, if sums may round: for a leaf whose unit values have
 // absolute values of at most max_abs[i]. Monotone in max_abs. [layout.num_rows()]

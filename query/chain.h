@@ -126,11 +126,18 @@ CULMEN_HOST_DEVICE constexpr int smaller(int a, int b) {  // std::min is not a d
   return a < b ? a : b;
 }
 
+// In a wide table the length of a row bounds scores over many attributes, and single attributes bound those over few: with
+// values alike, weights w bound a leaf by |w| sqrt(d) or by about 2.5 sum |w_i|.
+CULMEN_HOST_DEVICE inline bool is_bounded_by_length(const ScoreChain& chain, const BoundBasis& basis) {
+  return basis.layout->is_wide() && 8 * chain.num_terms > basis.layout->num_attributes();
+}
+
 // Returns true if every product and sum in scores and bounds is a multiple of one power of two and small enough to be a
 // binary64 number without rounding.
 CULMEN_HOST_DEVICE inline bool bound_is_exact(const ScoreChain& chain, double magnitude,
                                               const BoundBasis& basis) {
   if (!basis.exact_sums || basis.num_caps > 0) return false;  // caps are arbitrary numbers
+  if (is_bounded_by_length(chain, basis)) return false;
   int weight_quantum = kNoQuantum;
   int value_quantum = kNoQuantum;
   for (int t = 0; t < chain.num_terms; ++t) {
@@ -230,16 +237,40 @@ CULMEN_HOST_DEVICE double append_total(const ScoreChain& chain, const BoundBasis
   return smallest;
 }
 
+// Appends the term of the length: by Cauchy and Schwarz sum w_i (a_i - origin_i) is at most the length of the weights in the
+// unit of lengths times that of the row. Returns false if the former is too large.
+template <typename Terms>
+CULMEN_HOST_DEVICE bool append_length(const ScoreChain& chain, const BoundBasis& basis, Terms& out) {
+  constexpr double kRounding = 0x1p-40;  // of the sum and of the product
+  int exponent = basis.units[0].exponent;
+  for (int i = 1; i < basis.layout->num_attributes(); ++i)
+    exponent = -smaller(-exponent, -basis.units[i].exponent);
+  const auto size = [&](const Term& term) {
+    return std::ldexp(std::fabs(coverage(term, basis).unit_weight), exponent - basis.units[term.attribute].exponent);
+  };
+  double largest = 0, squares = 0;
+  for (int t = 0; t < chain.num_terms; ++t) largest = std::fmax(largest, size(chain.terms[t]));
+  if (largest == 0) return true;
+  if (!(largest < 0x1p900)) return false;
+  for (int t = 0; t < chain.num_terms; ++t) {
+    const double part = size(chain.terms[t]) / largest;
+    squares += part * part;
+  }
+  out.push_back(BoundTerm{basis.layout->length_row(Extreme::maximum), largest * std::sqrt(squares) * (1 + kRounding)});
+  return true;
+}
+
 // Appends the terms of the bound that begins at `start`: at most one for each of the chain's, and one for the total. An
 // infinite base gets none, because a term could overflow to -infinity.
 template <typename Terms>
 CULMEN_HOST_DEVICE void append_bound_terms(const ScoreChain& chain, const BoundStart& start,
                                            const BoundBasis& basis, Terms& out) {
   if (start.base == HUGE_VAL) return;
+  if (is_bounded_by_length(chain, basis) && append_length(chain, basis, out)) return;
   const double factored_out = append_total(chain, basis, out);
   int t = 0;
   for (int g = 0; g < basis.layout->num_groups(); ++g) {
-    const BoundLayout::Group& group = basis.layout->group(g);
+    const BoundLayout::Group group = basis.layout->group(g);
     GroupWeights positive, negative;
     for (; t < chain.num_terms && chain.terms[t].attribute < group.first_attribute + group.size; ++t) {
       const double weight = coverage(chain.terms[t], basis).unit_weight;

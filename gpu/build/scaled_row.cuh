@@ -9,8 +9,8 @@
 namespace culmen::gpu {
 
 struct ScaledRow {
-  double tails[kMaxAttributes];   // [i > 0]: the sum of the squares of 1 - x_i, ..., the last first
-  double lowers[kMaxAttributes];  // [i > 0]: (1 - x_(i-1))^2
+  double tails[kMaxDeviceAttributes];   // [i > 0]: the sum of the squares of 1 - x_i, ..., the last first
+  double lowers[kMaxDeviceAttributes];  // [i > 0]: (1 - x_(i-1))^2
   double sum;                     // of the scaled attributes x
   double largest;                 // may be above 1
 

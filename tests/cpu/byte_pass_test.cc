@@ -25,7 +25,7 @@ namespace {
 // One call of each kernel beside plain sums.
 void expect_plain_sums(Random& random, std::size_t vectors) {
   const simd::ByteKernels& kernels = simd::byte_kernels();
-  const std::size_t quads = 1 + random.below(16), stride = vectors + random.below(3), questions = 8;
+  const std::size_t quads = 1 + random.below(random.chance(0.1) ? 256 : 16), stride = vectors + random.below(3), questions = 8;
   const bool extreme = random.chance(0.3);
   std::vector<std::uint8_t> codes(quads * stride * 64);
   std::vector<std::int8_t> weights(questions * quads * 4);
@@ -99,7 +99,7 @@ std::vector<std::optional<std::vector<Hit>>> answers_of_pass(const Index& index,
 std::uint64_t expect_answers_of_oracle(std::uint64_t seed, std::size_t num_questions) {
   Random random(seed);
   const auto value_class = static_cast<ValueClass>(random.below(kNumValueClasses));
-  const int d = random.chance(0.2) ? 64 : random.between(1, 40);
+  const int d = random.chance(0.2) ? 64 : random_width(random, 40);
   const Table table = random_table(random, value_class, 20 + random.below(1500), d);
   const ValueType value_type = random_value_type(random, table.view());
   const Oracle oracle(table.view(), value_type == ValueType::float32);
@@ -177,7 +177,7 @@ class HostileTable {
 // best row has a sum that is lower than another's by nearly twice the error.
 std::string difference_of_hostile_row(std::uint64_t seed) {
   Random random(seed);
-  const auto d = static_cast<std::size_t>(random.between(2, 64));
+  const auto d = static_cast<std::size_t>(random.chance(0.1) ? random.between(65, kMaxAttributes) : random.between(2, 64));
   const std::size_t num_rows = 32 + random.below(200), best = 3 + random.below(num_rows - 4);
   const std::size_t other = random.chance(0.5) ? best + 1 : best - 1;
   const bool values_lose = random.chance(0.5);

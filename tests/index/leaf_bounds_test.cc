@@ -40,13 +40,13 @@ std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
         others_would_fail += static_cast<long double>(down) < sum ? 1 : 0;
       }
   };
-  for (std::size_t g = 0; g < s.layout.groups().size(); ++g) {
-    const BoundLayout::Group& group = s.layout.groups()[g];
+  for (int g = 0; g < s.layout.num_groups(); ++g) {
+    const BoundLayout::Group group = s.layout.group(g);
     for (unsigned mask = 1; mask < 1u << group.size; ++mask) {
       std::vector<int> subset;
       for (int i = 0; i < group.size; ++i)
         if ((mask >> i & 1) != 0) subset.push_back(group.first_attribute + i);
-      check_extremes(s.layout.subset_row(static_cast<int>(g), mask, Extreme::maximum), subset);
+      check_extremes(s.layout.subset_row(g, mask, Extreme::maximum), subset);
     }
   }
   if (s.layout.has_total()) {

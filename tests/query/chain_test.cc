@@ -16,7 +16,7 @@ namespace {
 // Of the weights of one sign. weights: [num_attributes], 0 for those of the other.
 void expect_chain_of_group(const std::vector<double>& weights, int g, Extreme extreme,
                            const BoundLayout& layout, std::vector<BoundTerm>& out) {
-  const BoundLayout::Group& group = layout.groups()[static_cast<std::size_t>(g)];
+  const BoundLayout::Group group = layout.group(g);
   std::vector<int> order;
   for (int i = group.first_attribute; i < group.first_attribute + group.size; ++i)
     if (weights[static_cast<std::size_t>(i)] != 0) order.push_back(i);
@@ -63,7 +63,7 @@ TEST(Chain, HasTheTermsOfSortedWeights) {
   std::size_t with_total[2] = {};
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     Random random(seed);
-    const Table table = random_table(random, ValueClass::mixed, 60, random.between(1, kMaxAttributes));
+    const Table table = random_table(random, ValueClass::mixed, 60, random_width(random, kMaxGroupedAttributes));
     const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {});
     const Oracle oracle(table.view(), false);
     for (int q = 0; q < 20; ++q) {
