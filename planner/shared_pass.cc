@@ -78,7 +78,13 @@ bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
     GiveUp monitor(snapshot, *query, kGivesUp * pass);
     SearchStats stats;
     const std::vector<Hit> hits = cpu::search_bounded(snapshot, *query, monitor, stats).hits;
-    gains[i] = monitor.cost_us(stats, hits.size()) - kGain * pass;
+    const double cost = monitor.cost_us(stats, hits.size());
+    // The lengths of a wide table end a pass where they end this search.
+    const bool is_cut = snapshot.layout.is_wide() && cost < kGivesUp * pass;
+    const double part = is_cut ? std::min(1.0, static_cast<double>(stats.leaves_visited) /
+                                                   static_cast<double>(snapshot.num_leaves))
+                               : 1.0;
+    gains[i] = cost - kGain * part * pass;
   });
   double gain = 0;
   for (const double of_one : gains) gain += of_one;

@@ -141,15 +141,17 @@ TEST(BytePass, AnswersAsTheOracleDoes) {
 }
 
 // A table of attributes whose steps, middles and signs are random, and a question; values and weights are given in steps.
-// Of each attribute a row has code -127 and another 127.
+// Of each attribute a row has code -127 and another 127. One attribute has no other codes and no weight, so that all leaves
+// have the scale 1.
 class HostileTable {
  public:
   HostileTable(Random& random, std::size_t d, std::size_t num_rows)
-      : columns_(d, std::vector<double>(num_rows)), query_{.weights = std::vector<double>(d), .k = 1} {
-    for (std::size_t a = 0; a < d; ++a) {
+      : columns_(d + 1, std::vector<double>(num_rows)), query_{.weights = std::vector<double>(d + 1), .k = 1} {
+    for (std::size_t a = 0; a <= d; ++a) {
       steps_.push_back(random.sign() * std::ldexp(random.uniform(1, 2), random.between(-20, 20)));
       middles_.push_back(steps_[a] * random.uniform(-1000, 1000));
     }
+    for (std::size_t r = 0; r < num_rows; ++r) set(r, d, r % 2 == 0 ? -127 : 127);
   }
 
   void set(std::size_t row, std::size_t a, double code) { columns_[a][row] = middles_[a] + steps_[a] * code; }
@@ -177,7 +179,7 @@ class HostileTable {
 // best row has a sum that is lower than another's by nearly twice the error.
 std::string difference_of_hostile_row(std::uint64_t seed) {
   Random random(seed);
-  const auto d = static_cast<std::size_t>(random.chance(0.1) ? random.between(65, kMaxAttributes) : random.between(2, 64));
+  const auto d = static_cast<std::size_t>(random.chance(0.1) ? random.between(65, kMaxAttributes - 1) : random.between(2, 64));
   const std::size_t num_rows = 32 + random.below(200), best = 3 + random.below(num_rows - 4);
   const std::size_t other = random.chance(0.5) ? best + 1 : best - 1;
   const bool values_lose = random.chance(0.5);
