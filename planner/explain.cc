@@ -95,7 +95,8 @@ std::string bound_text(const Snapshot& snapshot, const BoundPlan& bound) {
   if (bound.capped)
     text += "or, within the filter's ranges, if it is less\n            " + number(bound.capped->base) +
             "\n" + terms_text(snapshot, bound.capped->terms);
-  return text + "            attributes in units of a power of two near their range, from their minimum on\n";
+  const std::string from = snapshot.layout.is_wide() ? "its middle" : "their minimum on";
+  return text + "            attributes in units of a power of two near their range, from " + from + "\n";
 }
 
 }  // namespace
