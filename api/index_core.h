@@ -122,8 +122,9 @@ class Index::Core {
   std::vector<Hit> run_engine(const ResolvedQuery& query, SearchResult& result, const SearchOptions& options);
 
   // For passes of batches.
-  std::shared_ptr<const cpu::ByteTable> codes_of(const std::shared_ptr<const Snapshot>& snapshot) {
-    return codes_.get(snapshot, [&] { return std::make_shared<cpu::ByteTable>(*snapshot); });
+  std::shared_ptr<const cpu::ByteTable> codes_of(const std::shared_ptr<const Snapshot>& snapshot,
+                                                 std::span<const double> usual_weights) {
+    return codes_.get(snapshot, [&] { return std::make_shared<cpu::ByteTable>(*snapshot, usual_weights); });
   }
   // For Engine::ta.
   std::shared_ptr<const cpu::SortedLists> lists_of(const std::shared_ptr<const Snapshot>& snapshot) {

@@ -59,6 +59,7 @@ class ShortList {
   const T* end() const { return data() + size_; }
   T& operator[](std::size_t i) { return data()[i]; }
   const T& operator[](std::size_t i) const { return data()[i]; }
+  T& back() { return data()[size_ - 1]; }
   const T& front() const { return *data(); }
   const T& back() const { return data()[size_ - 1]; }
 

@@ -93,7 +93,7 @@ class ByteQuestion {
 struct Candidate {
   double lower;
   double error;
-  std::uint32_t slot;
+  std::uint32_t leaf;  // of the table
   std::uint32_t row;
 };
 
@@ -102,8 +102,11 @@ struct Candidate {
 template <typename T>
 class Asked {
  public:
-  Asked(std::size_t number, const ResolvedQuery& query, const ByteQuestion& code)
-      : number_(number),
+  Asked(std::size_t number, const ResolvedQuery& query, const ByteQuestion& code, const Snapshot& snapshot,
+        const ByteTable& table)
+      : snapshot_(&snapshot),
+        table_(&table),
+        number_(number),
         k_(query.k),
         code_(code),
         terms_(query.terms.begin(), query.terms.end()),
@@ -120,12 +123,11 @@ class Asked {
   double floor() const { return floor_; }
   void raise_floor(double floor) { floor_ = std::max(floor_, floor); }
 
-  void offer(const Snapshot& snapshot, std::int32_t sum, const LeafNorms& norms, std::uint32_t slot,
-             std::uint32_t row) {
+  void offer(std::int32_t sum, const LeafNorms& norms, std::uint32_t leaf, std::uint32_t row) {
     const double error = code_.error(norms), measure = code_.measure(sum, norms);
     if (measure + error < floor_) return;
-    waiting_.push_back({measure - error, error, slot, row});
-    if (waiting_.size() == capacity()) make_room(snapshot);
+    waiting_.push_back({measure - error, error, leaf, row});
+    if (waiting_.size() == capacity()) make_room();
   }
 
   // No row of later leaves can enter.
@@ -134,9 +136,9 @@ class Asked {
     num_rows_ = num_rows;
   }
 
-  std::vector<Hit> take_sorted(const Snapshot& snapshot, SearchStats& stats) {
+  std::vector<Hit> take_sorted(SearchStats& stats) {
     if (waiting_.size() > k_) leave_out();
-    score_waiting(snapshot);
+    score_waiting();
     stats.leaves_visited = num_leaves_;
     stats.rows_by_codes = num_rows_;
     stats.rows_scored = num_scored_;
@@ -157,38 +159,41 @@ class Asked {
     std::erase_if(waiting_, [&](const Candidate& c) { return c.lower + 2 * c.error < floor_; });
   }
 
-  void make_room(const Snapshot& snapshot) {
+  void make_room() {
     leave_out();
-    if (waiting_.size() > capacity() * 3 / 4) score_waiting(snapshot);
+    if (waiting_.size() > capacity() * 3 / 4) score_waiting();
   }
 
   // The highest first: their scores raise the floor above that of most others.
-  void score_waiting(const Snapshot& snapshot) {
+  void score_waiting() {
     constexpr std::size_t kAtOnce = 8;
     const auto most = [](const Candidate& c) { return c.lower + 2 * c.error; };
     std::sort(waiting_.begin(), waiting_.end(),
               [&](const Candidate& a, const Candidate& b) { return most(a) > most(b); });
     for (std::size_t i = 0; i < waiting_.size() && most(waiting_[i]) >= floor_; i += kAtOnce) {
-      score(snapshot, std::span(waiting_).subspan(i, std::min(kAtOnce, waiting_.size() - i)));
+      score(std::span(waiting_).subspan(i, std::min(kAtOnce, waiting_.size() - i)));
       raise_floor(code_.least_measure(best_.kth_bound()));
     }
     waiting_.clear();
   }
 
-  void score(const Snapshot& snapshot, std::span<const Candidate> rows) {
-    const auto stride = static_cast<std::size_t>(snapshot.leaf_rows);
+  void score(std::span<const Candidate> rows) {
+    const auto stride = static_cast<std::size_t>(snapshot_->leaf_rows);
     starts_.clear();
-    for (const Candidate& c : rows) starts_.push_back(snapshot.leaf_values<T>(c.slot) + c.row);
+    for (const Candidate& c : rows) starts_.push_back(table_->values<T>(*snapshot_, c.leaf, c.row));
     scores_.resize(rows.size());
-    simd::score_apart<T>(starts_, stride, terms_, offset_, scores_.data());
+    simd::score_apart<T>(starts_, table_->values_stride(), terms_, offset_, scores_.data());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Candidate& c = rows[i];
       num_candidates_ += scores_[i] >= best_.kth_bound() ? 1 : 0;
-      best_.offer({snapshot.leaf_ids(c.slot)[c.row], scores_[i], c.slot * stride + c.row});
+      const std::uint32_t slot = table_->slot(c.leaf);
+      best_.offer({snapshot_->leaf_ids(slot)[c.row], scores_[i], slot * stride + c.row});
     }
     num_scored_ += rows.size();
   }
 
+  const Snapshot* snapshot_;
+  const ByteTable* table_;
   std::size_t number_, k_;
   ByteQuestion code_;
   std::vector<Term> terms_;
@@ -212,7 +217,7 @@ class ByteTile {
     weights_.resize((asked_.size() + 1) * row_bytes());
     ByteQuestion code;
     if (code.write(query, table_, kernels_.most_weight, weights_.data() + asked_.size() * row_bytes()))
-      asked_.emplace_back(number, query, code);
+      asked_.emplace_back(number, query, code, snapshot_, table_);
     else
       weights_.resize(asked_.size() * row_bytes());
   }
@@ -239,7 +244,7 @@ class ByteTile {
   void give_answers(const Give& give) {
     for (Asked<T>& asked : asked_) {
       SearchStats stats;
-      std::vector<Hit> hits = asked.take_sorted(snapshot_, stats);
+      std::vector<Hit> hits = asked.take_sorted(stats);
       stats.engine = Engine::scan;
       stats.bytes_touched += stats.leaves_visited * table_.leaf_bytes();
       give(asked.number(), std::move(hits), stats);
@@ -309,7 +314,7 @@ class ByteTile {
   }
 
   void visit(std::size_t i) {
-    const std::uint32_t slot = table_.slot(i), num_rows = snapshot_.leaf(slot).num_rows;
+    const std::uint32_t num_rows = snapshot_.leaf(table_.slot(i)).num_rows;
     const LeafNorms& norms = table_.norms(i);
     const std::size_t num_vectors = (num_rows + simd::kByteRows - 1) / simd::kByteRows;
     for (std::size_t v = 0; v < num_vectors; v += simd::kByteVectors) {
@@ -320,7 +325,7 @@ class ByteTile {
       for (const simd::ReachingRow& reaching : std::span(reaching_.data(), count)) {
         const auto row = static_cast<std::uint32_t>(v * simd::kByteRows + reaching.row);
         if (row < num_rows && reaching.question < open_.size())
-          asked_[open_[reaching.question]].offer(snapshot_, reaching.sum, norms, slot, row);
+          asked_[open_[reaching.question]].offer(reaching.sum, norms, static_cast<std::uint32_t>(i), row);
       }
     }
   }
