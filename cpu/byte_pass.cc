@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/floating_point_scope.h"
+#include "cpu/prefetch.h"
 #include "cpu/simd/byte_products.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/topk.h"
@@ -61,6 +62,9 @@ class ByteQuestion {
   double error(const LeafNorms& norms) const {
     return norms.scale * (of_codes_ * norms.of_codes + of_losses_ * norms.of_losses) + rounding_;
   }
+  // Of a score whose terms were added in any order, within rounding().
+  double measure(double score) const { return score * unit_ - start_; }
+  double rounding() const { return rounding_; }
   double measure(std::int32_t sum, const LeafNorms& norms) const { return norms.scale * (sum - of_excess_); }
   // Rows of the leaf with a lower sum have a measure below `floor`.
   double least_sum(double floor, const LeafNorms& norms) const {
@@ -95,6 +99,7 @@ struct Candidate {
   double error;
   std::uint32_t leaf;  // of the table
   std::uint32_t row;
+  bool is_plain = false;  // by its values, not by its codes
 };
 
 // A question and its best rows so far. Rows wait until there are many: then the k-th highest of their lower bounds
@@ -114,6 +119,9 @@ class Asked {
         best_(query.k, query.min_score),
         floor_(code.least_measure(query.min_score)) {
     waiting_.reserve(capacity());
+    if (!table.has_rows()) return;
+    weights_.resize(snapshot.attributes.size());
+    for (const Term& term : terms_) weights_[static_cast<std::size_t>(term.attribute)] = term.weight;
   }
 
   std::size_t number() const { return number_; }
@@ -151,8 +159,24 @@ class Asked {
  private:
   std::size_t capacity() const { return 2 * k_ + 48; }
 
+  // Rows that lie in one piece are cheap to read: after that next to none is left for an exact look.
+  void look_at_values() {
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      Candidate& c = waiting_[i];
+      if (c.is_plain || c.lower + 2 * c.error < floor_) continue;
+      if (i + 1 < waiting_.size() && !waiting_[i + 1].is_plain)
+        prefetch_bytes(table_->values<T>(*snapshot_, waiting_[i + 1].leaf, waiting_[i + 1].row),
+                       weights_.size() * sizeof(T));
+      const T* values = table_->values<T>(*snapshot_, c.leaf, c.row);
+      c.error = code_.rounding();
+      c.lower = code_.measure(simd::plain_score<T>(values, weights_, offset_)) - c.error;
+      c.is_plain = true;
+    }
+  }
+
   // More than k rows wait.
   void leave_out() {
+    if (table_->has_rows()) look_at_values();
     std::nth_element(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(k_) - 1, waiting_.end(),
                      [](const Candidate& a, const Candidate& b) { return a.lower > b.lower; });
     raise_floor(waiting_[k_ - 1].lower);
@@ -200,6 +224,7 @@ class Asked {
   double offset_;
   TopK best_;
   double floor_;
+  std::vector<double> weights_;  // of all attributes, for rows in one piece
   std::vector<Candidate> waiting_;
   std::vector<const T*> starts_;
   std::vector<double> scores_;

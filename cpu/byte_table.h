@@ -64,6 +64,7 @@ class ByteTable {
     if (rows_ == nullptr) return snapshot.leaf_values<T>(leaves_[i]) + row;
     return reinterpret_cast<const T*>(rows_.get()) + (i * leaf_rows_ + row) * attributes_.size();
   }
+  bool has_rows() const { return rows_ != nullptr; }
   std::size_t values_stride() const { return rows_ == nullptr ? leaf_rows_ : 1; }
   std::size_t leaf_bytes() const { return num_quads_ * leaf_rows_ * sizeof(std::uint32_t); }
   // From vector `first` on, as many as a kernel takes, of the leaf's first num_vectors.

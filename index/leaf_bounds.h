@@ -47,13 +47,6 @@ class LeafBounds {
   std::vector<double> sum_of_max_abs_;   // [2^8] of one group
 };
 
-// The exponent of the unit of lengths: the largest of all.
-inline int length_exponent(std::span<const BoundUnit> units) {
-  int largest = units.front().exponent;
-  for (const BoundUnit& unit : units) largest = unit.exponent > largest ? unit.exponent : largest;
-  return largest;
-}
-
 // What compute() adds to each bounds row, or subtracts for minima, if sums may round: for a leaf whose unit values have
 // absolute values of at most max_abs[i]. Monotone in max_abs. [layout.num_rows()]
 std::vector<double> bound_error(const BoundLayout& layout, std::span<const double> max_abs);

@@ -81,7 +81,8 @@ CULMEN_HOST_DEVICE inline double best_value(const Term& term, const BoundBasis& 
   const AttributeStats& stats = basis.stats[term.attribute];
   const double best =
       within_ranges(basis.caps, basis.num_caps, term, term.weight > 0 ? stats.maximum : stats.minimum);
-  return std::fmax(std::fmin(best, stats.maximum), stats.minimum);  // no row lies beyond
+  const double below = best < stats.maximum ? best : stats.maximum;  // no row lies beyond
+  return below > stats.minimum ? below : stats.minimum;
 }
 
 // How a bound covers w * a for one used attribute: w * anchor is part of the base, and the chain covers unit_weight
@@ -238,25 +239,20 @@ CULMEN_HOST_DEVICE double append_total(const ScoreChain& chain, const BoundBasis
 }
 
 // Appends the term of the length: by Cauchy and Schwarz sum w_i (a_i - origin_i) is at most the length of the weights in the
-// unit of lengths times that of the row. Returns false if the former is too large.
+// unit of lengths times that of the row. Returns false if the former is too large or too small.
 template <typename Terms>
 CULMEN_HOST_DEVICE bool append_length(const ScoreChain& chain, const BoundBasis& basis, Terms& out) {
   constexpr double kRounding = 0x1p-40;  // of the sum and of the product
-  int exponent = basis.units[0].exponent;
-  for (int i = 1; i < basis.layout->num_attributes(); ++i)
-    exponent = -smaller(-exponent, -basis.units[i].exponent);
-  const auto size = [&](const Term& term) {
-    return std::ldexp(std::fabs(coverage(term, basis).unit_weight), exponent - basis.units[term.attribute].exponent);
-  };
-  double largest = 0, squares = 0;
-  for (int t = 0; t < chain.num_terms; ++t) largest = std::fmax(largest, size(chain.terms[t]));
-  if (largest == 0) return true;
-  if (!(largest < 0x1p900)) return false;
+  double unit = 0, squares = 0;
+  for (int i = 0; i < basis.layout->num_attributes(); ++i)
+    unit = basis.units[i].unit > unit ? basis.units[i].unit : unit;
   for (int t = 0; t < chain.num_terms; ++t) {
-    const double part = size(chain.terms[t]) / largest;
-    squares += part * part;
+    if (coverage(chain.terms[t], basis).unit_weight == 0) continue;
+    const double size = chain.terms[t].weight * unit;
+    squares += size * size;
   }
-  out.push_back(BoundTerm{basis.layout->length_row(Extreme::maximum), largest * std::sqrt(squares) * (1 + kRounding)});
+  if (!(squares > 0x1p-900 && squares < 0x1p900)) return false;
+  out.push_back(BoundTerm{basis.layout->length_row(Extreme::maximum), std::sqrt(squares) * (1 + kRounding)});
   return true;
 }
 

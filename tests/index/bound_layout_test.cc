@@ -28,9 +28,12 @@ TEST(BoundLayout, GivesEveryExtremeOfEverySubsetARowOfItsOwn) {
         }
     }
     EXPECT_EQ(attributes, d);
-    EXPECT_EQ(layout.has_total(), d > kMaxGroupSize);
+    EXPECT_EQ(layout.has_total(), d > kMaxGroupSize && !layout.is_wide());
+    EXPECT_EQ(layout.is_wide(), d > kMaxGroupedAttributes);
     if (layout.has_total()) rows.insert(layout.total_row(Extreme::maximum));
     if (layout.has_total()) rows.insert(layout.total_row(Extreme::minimum));
+    if (layout.is_wide()) rows.insert(layout.length_row(Extreme::maximum));
+    if (layout.is_wide()) rows.insert(layout.length_row(Extreme::minimum));
     EXPECT_EQ(static_cast<int>(rows.size()), layout.num_rows());
     EXPECT_EQ(*rows.begin(), 0);
     EXPECT_EQ(*rows.rbegin(), layout.num_rows() - 1);
