@@ -85,7 +85,8 @@ class ByteQuestion {
 
  private:
   void set_bound(const BoundPlan& bound, const ByteTable& table) {
-    if (!table.has_lengths() || bound.terms.size() != 1 || bound.terms.front().row != table.length_row()) return;
+    if (!table.has_lengths() || bound.terms.size() != 1 || bound.terms.front().row != table.length_row())
+      return;
     const double base = bound.base * unit_, of_length = bound.terms.front().coefficient * unit_;
     if (!(std::fabs(base) < 0x1p500 && of_length < 0x1p500)) return;
     of_base_ = base - start_ + (std::fabs(base) + std::fabs(start_)) * kByteRounding;
@@ -142,7 +143,8 @@ class Asked {
     const double error = code_.error(norms), measure = code_.measure(sum, norms);
     if (measure + error < floor_) return;
     if (!filter_.is_everything() &&
-        !passes(*snapshot_, filter_, table_->slot(leaf) * static_cast<std::uint64_t>(snapshot_->leaf_rows) + row))
+        !passes(*snapshot_, filter_,
+                table_->slot(leaf) * static_cast<std::uint64_t>(snapshot_->leaf_rows) + row))
       return;
     waiting_.push_back({measure - error, error, leaf, row});
     if (waiting_.size() == capacity()) make_room();
@@ -294,7 +296,9 @@ class ByteTile {
   static std::size_t padded(std::size_t num_questions) {
     return (num_questions + simd::kByteQuestions - 1) / simd::kByteQuestions * simd::kByteQuestions;
   }
-  simd::ByteWeights weights(std::size_t num_questions) const { return {weights_.data(), padded(num_questions)}; }
+  simd::ByteWeights weights(std::size_t num_questions) const {
+    return {weights_.data(), padded(num_questions)};
+  }
 
   // The first floors: in some leaves all over the table, the k-th of the highest measures of groups of rows. In a wide table
   // the longest rows are the likeliest to be high.
@@ -305,7 +309,8 @@ class ByteTile {
     const std::size_t wanted = std::max(groups, std::min<std::size_t>(table_.num_leaves() / 16, 96));
     const std::size_t step =
         table_.has_lengths() ? 1 : std::max<std::size_t>(1, table_.num_leaves() / wanted);
-    const std::size_t end = table_.has_lengths() ? std::min(wanted, table_.num_leaves()) : table_.num_leaves();
+    const std::size_t end =
+        table_.has_lengths() ? std::min(wanted, table_.num_leaves()) : table_.num_leaves();
     std::vector<double> measures(asked_.size() * stride, kNoMeasure);  // at least those of some rows
     std::vector<std::int32_t> maxima;
     std::size_t group = 0;
@@ -331,7 +336,8 @@ class ByteTile {
   }
 
   // sums, measures: [kByteRows]
-  static void raise(const ByteQuestion& code, const LeafNorms& norms, const std::int32_t* sums, double* measures) {
+  static void raise(const ByteQuestion& code, const LeafNorms& norms, const std::int32_t* sums,
+                    double* measures) {
     const double error = code.error(norms);
     for (std::size_t lane = 0; lane < simd::kByteRows; ++lane)
       measures[lane] = std::max(measures[lane], code.measure(sums[lane], norms) - error);
@@ -384,7 +390,7 @@ class ByteTile {
   const simd::ByteKernels& kernels_;
   Watch* watch_ = nullptr;  // of the call whose questions these are
   std::vector<Asked<T>> asked_;
-  std::vector<std::size_t> open_;      // of asked_, those that further leaves may answer
+  std::vector<std::size_t> open_;     // of asked_, those that further leaves may answer
   std::vector<std::int8_t> weights_;  // of the open questions, in their order
   std::vector<std::int32_t> least_;
   std::vector<simd::ReachingRow> reaching_;

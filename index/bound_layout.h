@@ -32,8 +32,7 @@ class BoundLayout {
 
   explicit BoundLayout(int num_attributes)
       : num_attributes_(num_attributes),
-        num_groups_(is_wide() ? num_attributes
-                                                           : (num_attributes + kMaxGroupSize - 1) / kMaxGroupSize) {
+        num_groups_(is_wide() ? num_attributes : (num_attributes + kMaxGroupSize - 1) / kMaxGroupSize) {
     if (num_groups_ > 0) {
       smaller_size_ = num_attributes / num_groups_;  // sizes differ by 1 at most
       num_larger_ = num_attributes % num_groups_;
@@ -50,7 +49,8 @@ class BoundLayout {
   CULMEN_HOST_DEVICE int num_groups() const { return num_groups_; }
   CULMEN_HOST_DEVICE Group group(int g) const {
     const bool is_larger = g < num_larger_;
-    return {g * smaller_size_ + (is_larger ? g : num_larger_), smaller_size_ + (is_larger ? 1 : 0), first_row_of(g)};
+    return {g * smaller_size_ + (is_larger ? g : num_larger_), smaller_size_ + (is_larger ? 1 : 0),
+            first_row_of(g)};
   }
   CULMEN_HOST_DEVICE int subset_row(int group, unsigned mask, Extreme extreme) const {
     return first_row(extreme) + first_row_of(group) + static_cast<int>(mask) - 1;
@@ -67,7 +67,9 @@ class BoundLayout {
   int minimum_row(int attribute) const { return first_minimum_row_ + maximum_row(attribute); }
   CULMEN_HOST_DEVICE bool has_total() const { return total_row_ >= 0; }
   CULMEN_HOST_DEVICE int total_row(Extreme extreme) const { return first_row(extreme) + total_row_; }
-  CULMEN_HOST_DEVICE int length_row(Extreme extreme) const { return first_row(extreme) + length_row_; }  // if wide
+  CULMEN_HOST_DEVICE int length_row(Extreme extreme) const {
+    return first_row(extreme) + length_row_;
+  }  // if wide
   CULMEN_HOST_DEVICE int first_minimum_row() const { return first_minimum_row_; }
   CULMEN_HOST_DEVICE Extreme extreme_of(int row) const {
     return row < first_minimum_row_ ? Extreme::maximum : Extreme::minimum;
@@ -81,7 +83,8 @@ class BoundLayout {
   // Larger groups come first.
   CULMEN_HOST_DEVICE int first_row_of(int group) const {
     const int of_smaller = (1 << smaller_size_) - 1, of_larger = (2 << smaller_size_) - 1;
-    return group < num_larger_ ? group * of_larger : num_larger_ * of_larger + (group - num_larger_) * of_smaller;
+    return group < num_larger_ ? group * of_larger
+                               : num_larger_ * of_larger + (group - num_larger_) * of_smaller;
   }
 
   int num_attributes_;

@@ -73,7 +73,7 @@ void LeafBounds::write_total(int num_rows, std::span<float> rows) const {
 
 // Squares that underflow lose less than the smallest float.
 void LeafBounds::write_length(int num_rows, std::span<float> rows) const {
-  constexpr double kRounding = 0x1p-40;  // of sums of up to kMaxAttributes squares, and their root
+  constexpr double kRounding = 0x1p-40;    // of sums of up to kMaxAttributes squares, and their root
   int exponent = units_.front().exponent;  // of the unit of lengths, the largest
   for (const BoundUnit& unit : units_) exponent = std::max(exponent, unit.exponent);
   std::vector<double> squares(static_cast<std::size_t>(num_rows));

@@ -110,8 +110,8 @@ class Partitioner {
   std::vector<std::int32_t> splits_;  // [num levels] parts per part; at least 2, but 1 at level 0: no shells
   std::vector<double> cuts_;          // level by level, part by part: splits[level] - 1 ascending cuts
   std::vector<Coordinate> own_coordinates_;  // kd: of each cut, see kOwnCoordinate; 0 for shells
-  double length_inverse_ = 0;   // 1 / (half the widest range)
-  std::size_t num_angles_ = 0;  // cuts are by lower angles only
+  double length_inverse_ = 0;                // 1 / (half the widest range)
+  std::size_t num_angles_ = 0;               // cuts are by lower angles only
   LateSplits late_splits_;
   std::optional<std::uint32_t> cluster_;
 };

@@ -14,7 +14,8 @@ namespace culmen {
 inline constexpr std::size_t kOrdersAtOnce = 128;
 
 template <typename T>
-void lengths_of_rows(const Partitioner& partitioner, const T* values, std::size_t stride, std::span<double> out) {
+void lengths_of_rows(const Partitioner& partitioner, const T* values, std::size_t stride,
+                     std::span<double> out) {
   std::ranges::fill(out, 0.0);
   for (std::size_t i = 0; i < partitioner.minimum().size(); ++i)
     for (std::size_t r = 0; r < out.size(); ++r)

@@ -56,10 +56,9 @@ struct CodeTerms {
 };
 
 struct ResolvedQuery {
-  ShortList<Term, kTermsInPlace>
-      terms;          // oriented weights that are not 0, in attribute order
-  double offset = 0;  // where the score's chain starts
-  std::size_t k = 0;  // 1 .. number of rows
+  ShortList<Term, kTermsInPlace> terms;  // oriented weights that are not 0, in attribute order
+  double offset = 0;                     // where the score's chain starts
+  std::size_t k = 0;                     // 1 .. number of rows
   double min_score = -std::numeric_limits<double>::infinity();
   Predicate filter;
   std::vector<RangePredicate> where;     // implied by the filter, at most one per attribute

@@ -152,8 +152,10 @@ HWY_INLINE double PlainScore(const T* values, std::span<const double> weights, d
   std::size_t i = 0;
   for (; i + kSums * lanes <= weights.size(); i += kSums * lanes)
     for (std::size_t s = 0; s < kSums; ++s)
-      sums[s] = hn::MulAdd(hn::LoadU(d, weights.data() + i + s * lanes), LoadAsDouble(values + i + s * lanes), sums[s]);
-  double score = offset + hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]))));
+      sums[s] = hn::MulAdd(hn::LoadU(d, weights.data() + i + s * lanes), LoadAsDouble(values + i + s * lanes),
+                           sums[s]);
+  double score =
+      offset + hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]))));
   for (; i < weights.size(); ++i) score += weights[i] * static_cast<double>(values[i]);
   return score;
 }

@@ -42,7 +42,7 @@ class SampleParts {
 // tails), or if most rows are alike in half of the attributes (most values are 0). Then it is `angle`, unless `angle`
 // is 0.
 Coordinate choose_coordinate(const RowChunk& scaled, std::span<const std::uint32_t> rows,
-                               std::uint32_t angle) {
+                             std::uint32_t angle) {
   constexpr std::size_t kEnoughRows = 256;
   constexpr double kMinSpread = 1.0 / 16;  // of the range
   const std::size_t step = (rows.size() + kEnoughRows - 1) / kEnoughRows, d = scaled.num_attributes();

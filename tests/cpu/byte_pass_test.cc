@@ -25,7 +25,8 @@ namespace {
 // One call of each kernel beside plain sums.
 void expect_plain_sums(Random& random, std::size_t vectors) {
   const simd::ByteKernels& kernels = simd::byte_kernels();
-  const std::size_t quads = 1 + random.below(random.chance(0.1) ? 256 : 16), stride = vectors + random.below(3), questions = 8;
+  const std::size_t quads = 1 + random.below(random.chance(0.1) ? 256 : 16),
+                    stride = vectors + random.below(3), questions = 8;
   const bool extreme = random.chance(0.3);
   std::vector<std::uint8_t> codes(quads * stride * 64);
   std::vector<std::int8_t> weights(questions * quads * 4);
@@ -146,7 +147,8 @@ TEST(BytePass, AnswersAsTheOracleDoes) {
 class HostileTable {
  public:
   HostileTable(Random& random, std::size_t d, std::size_t num_rows)
-      : columns_(d + 1, std::vector<double>(num_rows)), query_{.weights = std::vector<double>(d + 1), .k = 1} {
+      : columns_(d + 1, std::vector<double>(num_rows)),
+        query_{.weights = std::vector<double>(d + 1), .k = 1} {
     for (std::size_t a = 0; a <= d; ++a) {
       steps_.push_back(random.sign() * std::ldexp(random.uniform(1, 2), random.between(-20, 20)));
       middles_.push_back(steps_[a] * random.uniform(-1000, 1000));
@@ -179,7 +181,8 @@ class HostileTable {
 // best row has a sum that is lower than another's by nearly twice the error.
 std::string difference_of_hostile_row(std::uint64_t seed) {
   Random random(seed);
-  const auto d = static_cast<std::size_t>(random.chance(0.1) ? random.between(65, kMaxAttributes - 1) : random.between(2, 64));
+  const auto d = static_cast<std::size_t>(random.chance(0.1) ? random.between(65, kMaxAttributes - 1)
+                                                             : random.between(2, 64));
   const std::size_t num_rows = 32 + random.below(200), best = 3 + random.below(num_rows - 4);
   const std::size_t other = random.chance(0.5) ? best + 1 : best - 1;
   const bool values_lose = random.chance(0.5);
