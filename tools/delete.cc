@@ -71,7 +71,7 @@ ExitCode run(const DeleteArguments& arguments) {
   Ids ids;
   if (!arguments.where) ids = named_ids(arguments);  // before the index is locked
   AnyIndex index =
-      AnyIndex::open(arguments.directory,
+      AnyIndex::open_on_touch(arguments.directory,
                      {.writable = !arguments.dry_run, .durability = parse_durability(arguments.durability)});
   if (arguments.where) ids = ids_where(index, index.columns().filter(*arguments.where));
   std::uint64_t num_deleted = 0;

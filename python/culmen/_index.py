@@ -218,8 +218,8 @@ class Index(Searchable):
             durability: when a change is durable: "sync", it survives a power failure when the call returns; "os", it
                 survives a crash of the process; "batch", after flush().
             loading: "whole", or "on_touch": opening takes no time, and each part of the files is read and checked when
-                a call first needs it, which raises FormatError or IoError if it cannot be read. Changes and scans read
-                all that is left.
+                a call first needs it, which raises FormatError or IoError if it cannot be read. Large changes, checkpoints
+                and scans read all that is left.
 
         Raises:
             NoIndex: if there is none. It is a FileNotFoundError.
