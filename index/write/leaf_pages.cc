@@ -79,16 +79,17 @@ std::size_t LeafPages::position_of(const Snapshot& s, PageNumber page) const {
   const auto by_first = [&](PageNumber other, const FirstRow& row) { return first_row(s, other) < row; };
   const auto found = std::lower_bound(pages.begin(), pages.end(), first_row(s, page), by_first);
   // Leaves that were read on touch have not been compared with each other.
-  if (found == pages.end() || *found != page) throw FormatError("the leaves of a partition are not in key order");
+  if (found == pages.end() || *found != page)
+    throw FormatError("the leaves of a partition are not in key order");
   return static_cast<std::size_t>(found - pages.begin());
 }
 
 std::size_t LeafPages::position_for(const Snapshot& s, OrderKey key, std::int64_t id) const {
   const std::vector<PageNumber>& pages = partitions_[partition_of(key)];
   const FirstRow wanted(key & kOrderMask, id);
-  const auto after = std::upper_bound(
-      pages.begin(), pages.end(), wanted,
-      [&](const FirstRow& row, PageNumber page) { return row < first_row(s, page); });
+  const auto after =
+      std::upper_bound(pages.begin(), pages.end(), wanted,
+                       [&](const FirstRow& row, PageNumber page) { return row < first_row(s, page); });
   return after == pages.begin() ? 0 : static_cast<std::size_t>(after - pages.begin()) - 1;
 }
 

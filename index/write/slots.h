@@ -22,11 +22,7 @@ class Slots {
   // first `num_filed` slots are never written: they are read from files on touch (index/slot_source.h).
   Slots(std::size_t in_use, std::size_t capacity, std::function<void(std::size_t)> grow,
         std::span<const SlotArena::OlderVersion> older = {}, std::size_t num_filed = 0)
-      : num_filed_(num_filed),
-        end_(in_use),
-        allocated_(in_use),
-        capacity_(capacity),
-        grow_(std::move(grow)) {
+      : num_filed_(num_filed), end_(in_use), allocated_(in_use), capacity_(capacity), grow_(std::move(grow)) {
     for (const SlotArena::OlderVersion& version : older) holders_.push_back({version, {}});
   }
 

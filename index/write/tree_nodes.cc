@@ -58,7 +58,8 @@ void TreeNodes::read_pages(const Snapshot& base) {
 void TreeNodes::know_parent_of_leaf(PageNumber leaf) {
   if (leaves_[leaf].parent != kUnknownPage) return;
   std::vector<PageNumber> path = {filed_parent(1, leaf)};
-  while (pages_[path.back()].parent == kUnknownPage) path.push_back(filed_parent(path.size() + 1, path.back()));
+  while (pages_[path.back()].parent == kUnknownPage)
+    path.push_back(filed_parent(path.size() + 1, path.back()));
   std::for_each(path.rbegin(), path.rend(), [this](PageNumber page) { know_children(page); });
 }
 

@@ -47,8 +47,8 @@ std::shared_ptr<Snapshot> successor_of(const Snapshot& base) {
 
 TreeWriter::TreeWriter(std::shared_ptr<const Snapshot> base)
     : base_(std::move(base)),
-      tree_(std::make_unique<WorkingTree>(
-          *base_, base_->filed_tree == nullptr ? Loading::whole : Loading::on_touch)),
+      tree_(std::make_unique<WorkingTree>(*base_,
+                                          base_->filed_tree == nullptr ? Loading::whole : Loading::on_touch)),
       rows_when_loaded_(base_->num_rows) {}
 
 std::vector<std::uint64_t> TreeWriter::find_rows(std::span<const std::int64_t> ids) const {
@@ -116,7 +116,8 @@ void TreeWriter::rebalance(const LocatedChange& located, RebalancePlan& plan) {
 }
 
 bool TreeWriter::wants_whole(const Change& change) const {
-  return kLeavesPerRowOnTouch * (rows_changed_ + change.removed.size() + change.num_rows()) >= base_->num_leaves;
+  return kLeavesPerRowOnTouch * (rows_changed_ + change.removed.size() + change.num_rows()) >=
+         base_->num_leaves;
 }
 
 void TreeWriter::begin_version(const Change& change) {

@@ -565,9 +565,8 @@ void insert_into(LiveIndex& index, std::uint64_t& random) {
 void check_index(storage::MemoryFileSystem system, std::uint64_t random) {
   const auto open = [&system, &random](bool writable) {
     const bool on_touch = writable && next_random(random) % 2 == 0;
-    const OpenOptions options = {.writable = writable,
-                                 .num_threads = 1,
-                                 .loading = on_touch ? Loading::on_touch : Loading::whole};
+    const OpenOptions options = {
+        .writable = writable, .num_threads = 1, .loading = on_touch ? Loading::on_touch : Loading::whole};
     return std::make_unique<LiveIndex>(system, "index", options);
   };
   auto index = open(true);

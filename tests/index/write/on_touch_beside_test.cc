@@ -31,12 +31,14 @@ TEST(Readers, SeeOneVersionBesideAWriterThatReadsOnTouch) {
   Random random(1);
   const RowTable table(random, schema, rows_of(0, kRows, 1));
   const TemporaryDirectory folder;
-  Index::build(table.view(), {.leaf_rows = 16, .value_type = ValueType::float32}).save(folder.path() / "built");
+  Index::build(table.view(), {.leaf_rows = 16, .value_type = ValueType::float32})
+      .save(folder.path() / "built");
   const std::uint64_t num_turns = num_cases(kSanitized ? 5 : 20);
   for (std::uint64_t turn = 0; turn < num_turns; ++turn) {
     const std::filesystem::path path = folder.path() / std::to_string(turn);
     std::filesystem::copy(folder.path() / "built", path);
-    Index index = Index::open(path, {.writable = true, .durability = Durability::os, .loading = Loading::on_touch});
+    Index index =
+        Index::open(path, {.writable = true, .durability = Durability::os, .loading = Loading::on_touch});
     std::atomic<bool> done = false;
     std::vector<std::string> faults(4);
     const auto look = [&](std::size_t reader) -> std::string {

@@ -121,7 +121,8 @@ TEST_P(TouchedTree, HoldsWhatAMapHolds) {
     for (const auto& [older, rows] : kept) ASSERT_EQ(fault_in(*older, rows), "") << "writer " << w;
     ASSERT_EQ(fault_in(*version, rows_), "") << "writer " << w;
     ASSERT_EQ(fault_in(*first, rows_before), "") << "writer " << w;
-    for (std::int64_t id = 0; id < next_id_; id += 7) ASSERT_EQ(writer.contains(id), rows_.count(id) > 0) << id;
+    for (std::int64_t id = 0; id < next_id_; id += 7)
+      ASSERT_EQ(writer.contains(id), rows_.count(id) > 0) << id;
   }
 }
 
@@ -147,15 +148,16 @@ TEST(WriteOnTouch, ReadsLittle) {
   Random random(3);
   ModelRows rows;
   for (std::int64_t id = 0; id < 60'000; ++id)
-    rows[id] = {static_cast<double>(random.below(1000)) / 1024, static_cast<double>(random.below(1000)) / 1024};
+    rows[id] = {static_cast<double>(random.below(1000)) / 1024,
+                static_cast<double>(random.below(1000)) / 1024};
   MemoryFileSystem system;
   system.put("index", files_of(*load_tree(rows, {.num_attributes = 2})));
   const std::shared_ptr<const Snapshot> first = storage::load(system, "index", Loading::on_touch);
   TreeWriter writer(first);
   ChangeMaker batch(rows);
-  batch.upsert(60'000, {0.3, 0.4});
+  batch.upsert(60'000, {0.25, 0.5});
   batch.erase(17);
-  batch.upsert(30'000, {0.5, 0.6});
+  batch.upsert(30'000, {0.5, 0.75});
   writer.apply(batch.make(2, false));
   batch.apply_to(rows);
   const std::shared_ptr<const Snapshot> next = writer.finish_version(2);
@@ -339,7 +341,8 @@ TEST(WriteOnTouch, RefusesWhatNeedsADamagedPlaceAndLogsNothingOfIt) {
             ++num_acknowledged;
             if (was_refused) ++num_beside;
           } catch (const FormatError& error) {
-            EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << where << ": " << error.what();
+            EXPECT_NE(std::string(error.what()).find(name), std::string::npos)
+                << where << ": " << error.what();
             EXPECT_EQ(index.published()->get()->version, version) << where;
             was_refused = true;
             ++num_refused;
