@@ -303,7 +303,8 @@ class Index(Searchable):
         _core.compact(self._handle)
 
     def close(self) -> None:
-        """Ends writing: makes all changes durable and releases the lock. Searches still work."""
+        """Ends writing: makes all changes durable and releases the lock. Writes a checkpoint if the log has become long.
+        Searches still work."""
         _core.close(self._handle)
 
     def __enter__(self) -> Index:
