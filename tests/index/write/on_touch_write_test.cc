@@ -314,6 +314,37 @@ TEST(WriteOnTouch, KeepsLabelsFieldsAndGapsThroughCheckpointsAndReopening) {
   }
 }
 
+// Rows with a = b = id; those whose id is a multiple of `gap` miss a.
+Files files_with_gaps(std::int64_t num_rows, std::int64_t gap) {
+  std::vector<culmen::Row> rows;
+  for (std::int64_t id = 1; id <= num_rows; ++id) {
+    const auto value = static_cast<double>(id);
+    rows.push_back({id, {id % gap == 0 ? std::numeric_limits<double>::quiet_NaN() : value, value}, "", {}});
+  }
+  Random random(1);
+  const RowTable table(random, {.attributes = {{"a"}, {"b"}}}, rows);
+  return files_of(*bulk_load(table.view(), {.leaf_rows = 16, .value_type = ValueType::float32}));
+}
+
+// Most leaves have none, and those that a change reads say nothing of others.
+TEST(WriteOnTouch, KeepsGapsOfLeavesThatItDoesNotRead) {
+  MemoryFileSystem system;
+  system.put("index", files_with_gaps(5000, 1000));
+  LiveIndex index(system, "index", kOnTouch);
+  index.write(WriteBatch().erase(std::vector<std::int64_t>{2345}), {});
+  EXPECT_EQ(verify_snapshot(*index.published()->get(), true), std::vector<std::string>());
+}
+
+// The stand-in is the minimum, which no row has any more.
+TEST(WriteOnTouch, FindsTheRangeOfTheRowsBesideStandIns) {
+  MemoryFileSystem system;
+  system.put("index", files_with_gaps(5000, 3));
+  LiveIndex index(system, "index", kOnTouch);
+  index.write(WriteBatch().erase(std::vector<std::int64_t>{1}), {});
+  EXPECT_EQ(index.published()->get()->stats[0].minimum, 2);
+  EXPECT_EQ(verify_snapshot(*index.published()->get(), true), std::vector<std::string>());
+}
+
 // Each batch is refused or acknowledged. Once the damage is undone, the directory holds exactly what was acknowledged.
 TEST(WriteOnTouch, RefusesWhatNeedsADamagedPlaceAndLogsNothingOfIt) {
   FullModel built(9);
