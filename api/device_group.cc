@@ -91,10 +91,10 @@ class DeviceGroup::Impl {
     });
   }
 
-  SearchResult search(const Query& query, Engine engine) {
+  SearchResult search(const Query& query, const SearchCall& call) {
     const Clock::time_point start = Clock::now();
     if (layout_ == DeviceLayout::shard) {
-      SearchResult result = search_in_shards(query, engine, start);
+      SearchResult result = search_in_shards(query, call, start);
       result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
       return result;
     }
@@ -103,17 +103,17 @@ class DeviceGroup::Impl {
     SearchResult result;
     check(one, {caught([&] {
             const IndexCopy& copy = *members_[one.front()].copy;
-            result = copy.search(views_of(one).front(), query, engine, start);
+            result = copy.search(views_of(one).front(), query, call, start);
           })});
     return result;
   }
 
-  std::vector<SearchResult> search(std::span<const Query> queries, Engine engine) {
-    if (layout_ == DeviceLayout::shard) return search_shards(queries, engine);
+  std::vector<SearchResult> search(std::span<const Query> queries, const SearchCall& call) {
+    if (layout_ == DeviceLayout::shard) return search_shards(queries, call);
     std::vector<SearchResult> results(queries.size());
     Batch batch(*this, queries.size());
     batch.run([&](const IndexCopy& copy, const MirrorView& view, std::size_t first, std::size_t count) {
-      copy.search(view, queries.subspan(first, count), engine, std::span(results).subspan(first, count));
+      copy.search(view, queries.subspan(first, count), call, std::span(results).subspan(first, count));
     });
     return results;
   }
@@ -121,8 +121,8 @@ class DeviceGroup::Impl {
   std::size_t num_attributes() const { return index_->get()->attributes.size(); }
 
   // Calls make_arrays(snapshot) once, for the answers of that version, and returns its number.
-  std::uint64_t search_batch(const QueryBatch& batch, Engine engine, const auto& make_arrays) {
-    if (layout_ == DeviceLayout::shard) return search_batch_in_shards(batch, engine, make_arrays);
+  std::uint64_t search_batch(const QueryBatch& batch, const SearchCall& call, const auto& make_arrays) {
+    if (layout_ == DeviceLayout::shard) return search_batch_in_shards(batch, call, make_arrays);
     const std::size_t width = num_attributes();
     const std::size_t num_queries = num_queries_of(batch, width);
     Batch divided(*this, num_queries);
@@ -139,7 +139,7 @@ class DeviceGroup::Impl {
       divided.run([&](const IndexCopy& copy, const MirrorView& view, std::size_t first, std::size_t count) {
         QueryBatch part = batch;
         part.weights = batch.weights.subspan(first * width, count * width);
-        copy.search_batch(view, part, engine, first, arrays);
+        copy.search_batch(view, part, call, first, arrays);
       });
     }
     return divided.snapshot().version;
@@ -277,13 +277,13 @@ class DeviceGroup::Impl {
   }
 
   // All launches are this thread's: waking another takes as long as many a search.
-  SearchResult search_in_shards(const Query& query, Engine engine, Clock::time_point start) {
+  SearchResult search_in_shards(const Query& query, const SearchCall& call, Clock::time_point start) {
     const std::vector<MirrorView> views = views_of(everyone());
     std::vector<std::unique_ptr<IndexCopy::Started>> started(members_.size());
     std::vector<std::vector<SearchResult>> parts(members_.size());
     std::vector<std::exception_ptr> errors;
     for (std::size_t m = 0; m < members_.size(); ++m)
-      errors.push_back(caught([&] { started[m] = members_[m].copy->begin(views[m], query, engine, start); }));
+      errors.push_back(caught([&] { started[m] = members_[m].copy->begin(views[m], query, call, start); }));
     for (std::size_t m = 0; m < members_.size(); ++m)
       if (errors[m] == nullptr)
         errors[m] = caught([&] { parts[m].push_back(members_[m].copy->finish(*started[m])); });
@@ -292,24 +292,25 @@ class DeviceGroup::Impl {
     return std::move(merge_results(std::move(parts), std::span(&k, 1)).front());
   }
 
-  std::vector<SearchResult> search_shards(std::span<const Query> queries, Engine engine) {
+  std::vector<SearchResult> search_shards(std::span<const Query> queries, const SearchCall& call) {
     const std::vector<MirrorView> views = views_of(everyone());
     std::vector<std::vector<SearchResult>> parts(members_.size());
     on_shards(views, [&](std::size_t m, const MirrorView& view) {
       parts[m].resize(queries.size());
-      members_[m].copy->search(view, queries, engine, parts[m]);
+      members_[m].copy->search(view, queries, call, parts[m]);
     });
     std::vector<std::size_t> ks;
     for (const Query& query : queries) ks.push_back(resolve_k(query, *views.front().snapshot));
     return merge_results(std::move(parts), ks);
   }
 
-  std::uint64_t search_batch_in_shards(const QueryBatch& batch, Engine engine, const auto& make_arrays) {
+  std::uint64_t search_batch_in_shards(const QueryBatch& batch, const SearchCall& call,
+                                       const auto& make_arrays) {
     const std::vector<MirrorView> views = views_of(everyone());
     const Snapshot& snapshot = *views.front().snapshot;
     const std::size_t num_queries = num_queries_of(batch, snapshot.attributes.size());
     if (num_queries > 0) {
-      const std::vector<BatchAnswers> parts = answers_of_parts(views, batch, engine, num_queries);
+      const std::vector<BatchAnswers> parts = answers_of_parts(views, batch, call, num_queries);
       merge_answers(parts, make_arrays(snapshot));
     } else {
       make_arrays(snapshot);
@@ -318,12 +319,12 @@ class DeviceGroup::Impl {
   }
 
   std::vector<BatchAnswers> answers_of_parts(const std::vector<MirrorView>& views, const QueryBatch& batch,
-                                             Engine engine, std::size_t num_queries) {
+                                             const SearchCall& call, std::size_t num_queries) {
     std::vector<BatchAnswers> parts(members_.size());
     std::unique_ptr<SharedBounds> bounds = bounds_to_share(num_queries);
     on_shards(views, [&](std::size_t m, const MirrorView& view) {
       members_[m].copy->search_batch(
-          view, batch, engine, 0,
+          view, batch, call, 0,
           [&] {
             parts[m] = make_answers(batch, *view.snapshot);
             return arrays_of(parts[m]);
@@ -578,19 +579,23 @@ DeviceGroup make_device_group(std::shared_ptr<const Published> index, std::span<
 
 SearchResult DeviceGroup::search(const Query& query, const SearchOptions& options) const {
   check_device_search(options);
-  return held_by(impl_, kKind).search(query, options.engine);
+  Watch watch(options, 1);
+  return held_by(impl_, kKind).search(query, {options.engine, watch.if_any()});
 }
 
 std::vector<SearchResult> DeviceGroup::search(std::span<const Query> queries,
                                               const SearchOptions& options) const {
   check_device_search(options);
-  return held_by(impl_, kKind).search(queries, options.engine);
+  Watch watch(options, queries.size());
+  return held_by(impl_, kKind).search(queries, {options.engine, watch.if_any()});
 }
 
 BatchAnswers DeviceGroup::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
   check_device_search(options);
   BatchAnswers answers;
-  held_by(impl_, kKind).search_batch(batch, options.engine, [&](const Snapshot& snapshot) {
+  Impl& group = held_by(impl_, kKind);
+  Watch watch(options, num_queries_of(batch, group.num_attributes()));
+  group.search_batch(batch, {options.engine, watch.if_any()}, [&](const Snapshot& snapshot) {
     answers = make_answers(batch, snapshot);
     return arrays_of(answers);
   });
@@ -602,7 +607,9 @@ std::uint64_t DeviceGroup::search_batch(const QueryBatch& batch, const AnswerArr
   check_device_search(options);
   Impl& group = held_by(impl_, kKind);
   check_arrays(batch, group.num_attributes(), answers);
-  return group.search_batch(batch, options.engine, [&](const Snapshot& /*snapshot*/) { return answers; });
+  Watch watch(options, answers.counts.size());
+  return group.search_batch(batch, {options.engine, watch.if_any()},
+                            [&](const Snapshot& /*snapshot*/) { return answers; });
 }
 
 GroupContext DeviceGroup::make_context(const GroupContextOptions& options) const {

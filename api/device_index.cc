@@ -31,7 +31,8 @@ SearchResult DeviceIndex::search(const Query& query, const SearchOptions& option
   check_device_search(options);
   const auto start = IndexCopy::Clock::now();
   const Impl& copy = held_by(impl_, kKind);
-  return copy.search(copy.latest(), query, options.engine, start);
+  Watch watch(options, 1);
+  return copy.search(copy.latest(), query, {options.engine, watch.if_any()}, start);
 }
 
 std::vector<SearchResult> DeviceIndex::search(std::span<const Query> queries,
@@ -39,7 +40,8 @@ std::vector<SearchResult> DeviceIndex::search(std::span<const Query> queries,
   check_device_search(options);
   const Impl& copy = held_by(impl_, kKind);
   std::vector<SearchResult> results(queries.size());
-  copy.search(copy.latest(), queries, options.engine, results);
+  Watch watch(options, queries.size());
+  copy.search(copy.latest(), queries, {options.engine, watch.if_any()}, results);
   return results;
 }
 
@@ -47,10 +49,11 @@ BatchAnswers DeviceIndex::search_batch(const QueryBatch& batch, const SearchOpti
   check_device_search(options);
   const Impl& copy = held_by(impl_, kKind);
   const gpu::MirrorView view = copy.latest();
-  if (num_queries_of(batch, view.snapshot->attributes.size()) == 0)
-    return make_answers(batch, *view.snapshot);
+  const std::size_t num_queries = num_queries_of(batch, view.snapshot->attributes.size());
+  if (num_queries == 0) return make_answers(batch, *view.snapshot);
   BatchAnswers answers;
-  copy.search_batch(view, batch, options.engine, 0, [&] {
+  Watch watch(options, num_queries);
+  copy.search_batch(view, batch, {options.engine, watch.if_any()}, 0, [&] {
     answers = make_answers(batch, *view.snapshot);
     return arrays_of(answers);
   });
@@ -63,7 +66,9 @@ std::uint64_t DeviceIndex::search_batch(const QueryBatch& batch, const AnswerArr
   const Impl& copy = held_by(impl_, kKind);
   const gpu::MirrorView view = copy.latest();
   check_arrays(batch, view.snapshot->attributes.size(), answers);
-  if (!answers.counts.empty()) copy.search_batch(view, batch, options.engine, 0, [&] { return answers; });
+  Watch watch(options, answers.counts.size());
+  if (!answers.counts.empty())
+    copy.search_batch(view, batch, {options.engine, watch.if_any()}, 0, [&] { return answers; });
   return view.snapshot->version;
 }
 

@@ -80,29 +80,30 @@ RefreshStats IndexCopy::refresh() const {
   return mirror_.refresh();
 }
 
-IndexCopy::Started::Started(const IndexCopy& copy, const MirrorView& view, const Query& query, Engine engine,
-                            Clock::time_point start)
+IndexCopy::Started::Started(const IndexCopy& copy, const MirrorView& view, const Query& query,
+                            const SearchCall& call, Clock::time_point start)
     : view_(view),
       start_(start),
       query_(resolve(query, *view.snapshot)),
-      result_(copy.make_result(view, engine)) {
-  check_engine(engine, query_.k);
+      result_(copy.make_result(view, call.engine)) {
+  check_engine(call.engine, query_.k);
+  look_after_a_while(call.watch);
   if (view.mirror->has_rows()) running_.emplace(copy.single_search_, view_, query_, result_.stats.engine);
 }
 
-SearchResult IndexCopy::search(const MirrorView& view, const Query& query, Engine engine,
+SearchResult IndexCopy::search(const MirrorView& view, const Query& query, const SearchCall& call,
                                Clock::time_point start) const {
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
-  Started started(*this, view, query, engine, start);
+  Started started(*this, view, query, call, start);
   return finish(started);
 }
 
 std::unique_ptr<IndexCopy::Started> IndexCopy::begin(const MirrorView& view, const Query& query,
-                                                     Engine engine, Clock::time_point start) const {
+                                                     const SearchCall& call, Clock::time_point start) const {
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
-  return std::unique_ptr<Started>(new Started(*this, view, query, engine, start));
+  return std::unique_ptr<Started>(new Started(*this, view, query, call, start));
 }
 
 SearchResult IndexCopy::finish(Started& started) const {
@@ -114,23 +115,23 @@ SearchResult IndexCopy::finish(Started& started) const {
   return std::move(result);
 }
 
-void IndexCopy::search(const MirrorView& view, std::span<const Query> queries, Engine engine,
+void IndexCopy::search(const MirrorView& view, std::span<const Query> queries, const SearchCall& call,
                        std::span<SearchResult> results) const {
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
-  search_current(view, queries, engine, results);
+  search_current(view, queries, call, results);
 }
 
-void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, Engine engine,
+void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, const SearchCall& call,
                              std::size_t first, const gpu::FlatSearch::Answers& answers,
                              double* shared_bounds) const {
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
   const std::size_t width = view.snapshot->attributes.size();
   const std::size_t k = std::min<std::size_t>(batch.k, view.snapshot->num_rows);
-  if (batch.scale == Scale::none && can_be_batch(view, engine, k)) {
+  if (batch.scale == Scale::none && can_be_batch(view, call.engine, k)) {
     const std::optional<std::size_t> refused =
-        flat_search_.search(view, batch, k, first, answers, shared_bounds);
+        flat_search_.search(view, batch, k, first, answers, shared_bounds, call.watch);
     if (!refused) return;
     QueryBatch one = batch;
     one.weights = batch.weights.subspan(*refused * width, width);
@@ -138,7 +139,7 @@ void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, En
   }
   const std::vector<Query> queries = queries_of(batch, width);
   std::vector<SearchResult> results(queries.size());
-  search_current(view, queries, engine, results);
+  search_current(view, queries, call, results);
   if (queries.empty()) return;
   const AnswerArrays arrays = answers();
   for (std::size_t q = 0; q < results.size(); ++q) set_answer(results[q].hits, first + q, arrays);
@@ -169,18 +170,21 @@ SearchResult IndexCopy::make_result(const MirrorView& view, Engine engine) const
   return result;
 }
 
-void IndexCopy::search_current(const MirrorView& view, std::span<const Query> queries, Engine engine,
+void IndexCopy::search_current(const MirrorView& view, std::span<const Query> queries, const SearchCall& call,
                                std::span<SearchResult> results) const {
-  std::ranges::fill(results, make_result(view, engine));
+  std::ranges::fill(results, make_result(view, call.engine));
   std::map<std::size_t, std::vector<std::size_t>> positions_by_k;
   for (std::size_t q = 0; q < queries.size(); ++q)
     positions_by_k[resolve_k(queries[q], *view.snapshot)].push_back(q);
   for (const auto& [k, positions] : positions_by_k) {
-    check_engine(engine, k);
-    if (can_be_batch(view, engine, k)) {
-      batch_search_.search(view, queries, positions, k, results);
+    check_engine(call.engine, k);
+    if (can_be_batch(view, call.engine, k)) {
+      batch_search_.search(view, queries, positions, k, results, call.watch);
     } else {
-      for (const std::size_t q : positions) results[q] = search(view, queries[q], engine, Clock::now());
+      for (const std::size_t q : positions) {
+        results[q] = search(view, queries[q], call, Clock::now());
+        count_answered(call.watch, 1);
+      }
     }
   }
 }

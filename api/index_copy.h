@@ -16,8 +16,15 @@
 #include "gpu/search/flat_search.h"
 #include "gpu/search/single_search.h"
 #include "gpu/search/workspace.h"
+#include "query/watch.h"
 
 namespace culmen {
+
+// How a call is to be answered.
+struct SearchCall {
+  Engine engine = Engine::automatic;
+  Watch* watch = nullptr;
+};
 
 // Thread-safe. Methods make the device current while they run.
 class IndexCopy {
@@ -36,21 +43,22 @@ class IndexCopy {
 
   using Clock = std::chrono::steady_clock;
   // start: of the call, for SearchStats::elapsed_us.
-  SearchResult search(const gpu::MirrorView& view, const Query& query, Engine engine,
+  SearchResult search(const gpu::MirrorView& view, const Query& query, const SearchCall& call,
                       Clock::time_point start) const;
   // The same in two steps, between which other devices can begin theirs.
   class Started;
-  std::unique_ptr<Started> begin(const gpu::MirrorView& view, const Query& query, Engine engine,
+  std::unique_ptr<Started> begin(const gpu::MirrorView& view, const Query& query, const SearchCall& call,
                                  Clock::time_point start) const;
   SearchResult finish(Started& started) const;
   // Writes as many results as there are queries.
-  void search(const gpu::MirrorView& view, std::span<const Query> queries, Engine engine,
+  void search(const gpu::MirrorView& view, std::span<const Query> queries, const SearchCall& call,
               std::span<SearchResult> results) const;
   // The first query's answer is that of query `first` in answers(), which, as in FlatSearch, is called only if there are
   // queries.
   // shared_bounds: as there, of a part of an index.
-  void search_batch(const gpu::MirrorView& view, const QueryBatch& batch, Engine engine, std::size_t first,
-                    const gpu::FlatSearch::Answers& answers, double* shared_bounds = nullptr) const;
+  void search_batch(const gpu::MirrorView& view, const QueryBatch& batch, const SearchCall& call,
+                    std::size_t first, const gpu::FlatSearch::Answers& answers,
+                    double* shared_bounds = nullptr) const;
 
   std::unique_ptr<gpu::Context> make_context(const ContextOptions& options) const;
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, gpu::Context& context) const;
@@ -62,7 +70,7 @@ class IndexCopy {
 
  private:
   SearchResult make_result(const gpu::MirrorView& view, Engine engine) const;
-  void search_current(const gpu::MirrorView& view, std::span<const Query> queries, Engine engine,
+  void search_current(const gpu::MirrorView& view, std::span<const Query> queries, const SearchCall& call,
                       std::span<SearchResult> results) const;
 
   int device_;
@@ -80,7 +88,7 @@ class IndexCopy {
 class IndexCopy::Started {
  private:
   friend class IndexCopy;
-  Started(const IndexCopy& copy, const gpu::MirrorView& view, const Query& query, Engine engine,
+  Started(const IndexCopy& copy, const gpu::MirrorView& view, const Query& query, const SearchCall& call,
           Clock::time_point start);
 
   gpu::MirrorView view_;

@@ -61,7 +61,7 @@ class Index::Core {
   }
 
   SearchResult search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
-                      const SearchOptions& options);
+                      const SearchOptions& options, Watch* watch);
   // Writes the answers to a batch that was checked, of one version.
   void search_batch(const std::shared_ptr<const Snapshot>& snapshot, const QueryBatch& batch,
                     const AnswerArrays& answers, const SearchOptions& options);
@@ -71,12 +71,17 @@ class Index::Core {
                    const auto& query_of, const SearchOptions& options, const auto& take) {
     SearchOptions one = options;
     one.num_threads = 1;
+    Watch watch(options, num_queries);
+    const auto give = [&](std::size_t q, SearchResult result) {
+      take(q, std::move(result));
+      watch.count_answered(1);
+    };
     with_threads(options.num_threads, [&] {
       const std::vector<std::uint8_t> answered = search_together(
-          snapshot, num_queries, [&](std::size_t q) -> Query { return query_of(q); }, options,
-          [&](std::size_t q, SearchResult result) { take(q, std::move(result)); });
+          snapshot, num_queries, [&](std::size_t q) -> Query { return query_of(q); }, options, watch.if_any(),
+          give);
       tbb::parallel_for(std::size_t{0}, num_queries, [&](std::size_t q) {
-        if (answered.empty() || answered[q] == 0) take(q, search(snapshot, query_of(q), one));
+        if (answered.empty() || answered[q] == 0) give(q, search(snapshot, query_of(q), one, watch.if_any()));
       });
     });
   }
@@ -112,7 +117,7 @@ class Index::Core {
   std::vector<std::uint8_t> search_together(const std::shared_ptr<const Snapshot>& snapshot,
                                             std::size_t num_queries,
                                             const std::function<Query(std::size_t)>& query_of,
-                                            const SearchOptions& options,
+                                            const SearchOptions& options, Watch* watch,
                                             const std::function<void(std::size_t, SearchResult)>& take);
   std::vector<Hit> look_up(const ResolvedQuery& query, std::span<const std::int64_t> ids,
                            SearchResult& result, const SearchOptions& options);

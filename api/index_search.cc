@@ -49,13 +49,14 @@ double microseconds_since(Clock::time_point start) {
 }  // namespace
 
 SearchResult Index::Core::search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
-                                 const SearchOptions& options) {
+                                 const SearchOptions& options, Watch* watch) {
   const FloatingPointScope floating_point;
   const Clock::time_point start = Clock::now();
   SearchResult result;
   result.snapshot = std::move(snapshot);
   const Snapshot& s = *result.snapshot;
-  const ResolvedQuery resolved = resolve(query, s, options.statistics);
+  ResolvedQuery resolved = resolve(query, s, options.statistics);
+  resolved.watch = watch;
   result.stats.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
   result.stats.rows_in_index = s.num_rows;
   if (s.num_rows > 0 && !resolved.filter.is_nothing()) result.hits = run_engine(resolved, result, options);
@@ -85,13 +86,15 @@ std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResul
 
 std::vector<std::uint8_t> Index::Core::search_together(
     const std::shared_ptr<const Snapshot>& snapshot, std::size_t num_queries,
-    const std::function<Query(std::size_t)>& query_of, const SearchOptions& options,
+    const std::function<Query(std::size_t)>& query_of, const SearchOptions& options, Watch* watch,
     const std::function<void(std::size_t, SearchResult)>& take) {
   if (options.engine != Engine::automatic || !may_pass(*snapshot, num_queries)) return {};
   const Clock::time_point start = Clock::now();
   const auto resolved = [&](std::size_t q) -> std::optional<ResolvedQuery> {
     try {
-      return resolve(query_of(q), *snapshot, options.statistics);
+      ResolvedQuery query = resolve(query_of(q), *snapshot, options.statistics);
+      query.watch = watch;
+      return query;
     } catch (const Error&) {
       return std::nullopt;  // it is searched alone, which throws the error
     }
@@ -139,7 +142,9 @@ std::vector<std::uint64_t> Index::Core::find_rows(const Snapshot& snapshot, std:
 
 SearchResult Index::search(const Query& query, const SearchOptions& options) const {
   check_num_threads(options.num_threads);
-  return held_by(core_, kIndexHandle).search(held_by(core_, kIndexHandle).snapshot(), query, options);
+  Core& core = held_by(core_, kIndexHandle);
+  Watch watch(options, 1);
+  return core.search(core.snapshot(), query, options, watch.if_any());
 }
 
 std::vector<SearchResult> Index::search(std::span<const Query> queries, const SearchOptions& options) const {
@@ -190,7 +195,9 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
   SearchResult result;
   result.snapshot = held_by(core_, kIndexHandle).snapshot();
   const Snapshot& s = *result.snapshot;
+  Watch watch(options, 1);
   ResolvedQuery query;
+  query.watch = watch.if_any();
   query.k = std::min(k, static_cast<std::size_t>(s.num_rows));
   std::vector<std::int32_t> required;  // no function has a value where one of its attributes is missing
   for (std::int32_t i = 0; i < s.num_attributes(); ++i)

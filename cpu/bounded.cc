@@ -62,6 +62,7 @@ class BoundedSearch {
 
  private:
   void open(std::size_t slot) {
+    look_at(query_.watch);
     const NodeRef node = snapshot_.node(slot);
     frontier_.open(node, bounds_of_children(query_, node, stats_),
                    children_to_visit(query_.filter, snapshot_, slot));

@@ -14,12 +14,15 @@
 #include "cpu/simd/byte_products.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/topk.h"
+#include "query/few_ids.h"
 
 namespace culmen::cpu {
 namespace {
 
 constexpr double kRoundingOfSums = 0x1p-20;  // sums are below 2^26
 constexpr std::size_t kMostOfTile = 128;
+// Ids that a question may leave out: it asks for each row that its bound does not exclude.
+constexpr std::size_t kMostLeftOut = 1 << 20;
 
 // A question in integers: its unit times a row's score, less `start`, lies within error(norms) of the row's sum.
 class ByteQuestion {
@@ -85,6 +88,8 @@ class Asked {
       : number_(number),
         k_(query.k),
         code_(code),
+        filter_(query.filter),
+        num_left_out_(*num_ids_left_out(filter_, kMostLeftOut)),
         terms_(query.terms.begin(), query.terms.end()),
         offset_(query.offset),
         best_(query.k, query.min_score),
@@ -94,6 +99,8 @@ class Asked {
 
   std::size_t number() const { return number_; }
   std::size_t k() const { return k_; }
+  // Of so many rows, k pass the filter.
+  std::size_t enough() const { return k_ + num_left_out_; }
   const ByteQuestion& code() const { return code_; }
   // The sum, less the error, below which no row can enter.
   double floor() const { return floor_; }
@@ -103,6 +110,9 @@ class Asked {
              std::uint32_t row) {
     const double error = code_.error(norms);
     if (sum + error < floor_) return;
+    if (!filter_.is_everything() &&
+        !passes(snapshot, filter_, slot * static_cast<std::uint64_t>(snapshot.leaf_rows) + row))
+      return;
     waiting_.push_back({sum - error, error, slot, row});
     if (waiting_.size() == capacity()) make_room(snapshot);
   }
@@ -152,6 +162,8 @@ class Asked {
 
   std::size_t number_, k_;
   ByteQuestion code_;
+  Predicate filter_;
+  std::size_t num_left_out_;
   std::vector<Term> terms_;
   double offset_;
   TopK best_;
@@ -171,6 +183,7 @@ class ByteTile {
 
   void add(std::size_t number, const ResolvedQuery& query) {
     weights_.resize((asked_.size() + 1) * row_bytes());
+    watch_ = query.watch;
     ByteQuestion code;
     if (code.write(query, table_, kernels_.most_weight, weights_.data() + asked_.size() * row_bytes()))
       asked_.emplace_back(number, query, code);
@@ -225,16 +238,17 @@ class ByteTile {
       norms.of_losses = std::max(norms.of_losses, table_.norms(i).of_losses);
     }
     for (std::size_t q = 0; q < asked_.size(); ++q) {
-      const std::size_t k = asked_[q].k();
+      const std::size_t enough = asked_[q].enough();
       const std::span<std::int32_t> mine(maxima.data() + q * stride, stride);
-      if (k > stride) continue;
-      std::nth_element(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(k) - 1, mine.end(),
-                       std::greater());
-      if (mine[k - 1] != kNoSum) asked_[q].raise_floor(mine[k - 1] - asked_[q].code().error(norms));
+      if (enough > stride) continue;
+      const auto last = mine.begin() + static_cast<std::ptrdiff_t>(enough) - 1;
+      std::nth_element(mine.begin(), last, mine.end(), std::greater());
+      if (*last != kNoSum) asked_[q].raise_floor(*last - asked_[q].code().error(norms));
     }
   }
 
   void visit(std::size_t i) {
+    look_at(watch_);
     const std::uint32_t slot = table_.slot(i), num_rows = snapshot_.leaf(slot).num_rows;
     const LeafNorms& norms = table_.norms(i);
     const std::size_t num_vectors = (num_rows + simd::kByteRows - 1) / simd::kByteRows;
@@ -261,6 +275,7 @@ class ByteTile {
   const Snapshot& snapshot_;
   const ByteTable& table_;
   const simd::ByteKernels& kernels_;
+  Watch* watch_ = nullptr;  // of the call whose questions these are
   std::vector<Asked<T>> asked_;
   std::vector<std::int8_t> weights_;
   std::vector<std::int32_t> least_;
@@ -272,7 +287,8 @@ class ByteTile {
 
 bool is_for_pass(const ResolvedQuery& query, const Snapshot& snapshot) {
   constexpr std::size_t kMost = 256;
-  return query.filter.is_everything() && query.k <= kMost && query.k * simd::kByteRows <= snapshot.num_rows;
+  return num_ids_left_out(query.filter, kMostLeftOut).has_value() && query.k <= kMost &&
+         query.k * simd::kByteRows <= snapshot.num_rows;
 }
 
 void pass_in_bytes(const Snapshot& snapshot, const ByteTable& table, std::size_t num_questions,

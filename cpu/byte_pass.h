@@ -24,7 +24,8 @@
 
 namespace culmen::cpu {
 
-// Whether a question has an answer by a pass: no filter, and a k that is small beside the table.
+// Whether a question has an answer by a pass: no filter but one that leaves out some ids, and a k that is small beside the
+// table.
 bool is_for_pass(const ResolvedQuery& query, const Snapshot& snapshot);
 
 // Answers the questions for which is_for_pass() holds. query_of(q) returns a question, or nothing to leave it out. Uses all

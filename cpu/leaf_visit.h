@@ -115,6 +115,7 @@ inline std::size_t drop_failing(const LeafFilter& filter, std::span<simd::Scored
 template <typename T, typename Best>
 void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, std::uint32_t leaf,
                 LeafFilter& filter, Best& best, SearchStats& stats) {
+  look_at(query.watch);
   // Elements are written before they are read.
   // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init)
   std::array<std::uint32_t, kMaxLeafRows + kRowsOfCodeWords> listed;

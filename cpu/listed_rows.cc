@@ -9,6 +9,7 @@ std::vector<Hit> search_listed_rows(const Snapshot& snapshot, const ResolvedQuer
                                     std::span<const std::uint64_t> rows, SearchStats& stats) {
   TopK best(query.k, query.min_score);
   for (const std::uint64_t row : rows) {
+    look_at(query.watch);
     if (!passes(snapshot, query.filter, row)) continue;
     const double scored = score(query.score_terms(), query.offset,
                                 [&](std::int32_t attribute) { return snapshot.value(row, attribute); });

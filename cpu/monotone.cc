@@ -29,6 +29,7 @@ class LeafScorer {
       : snapshot_(snapshot),
         function_(function),
         filter_(query.filter),
+        watch_(query.watch),
         values_(static_cast<std::size_t>(snapshot.num_attributes())) {
     for (int i = 0; i < snapshot.num_attributes(); ++i)
       if (function.direction(i) != Direction::unused) used_.push_back(static_cast<std::size_t>(i));
@@ -40,6 +41,7 @@ class LeafScorer {
   // Throws InvalidArgument if a row scores above `bound`, the leaf's: the function is not monotone then.
   template <typename T>
   void visit(std::uint32_t leaf, double bound, TopK& best, SearchStats& stats) {
+    look_at(watch_);
     const auto leaf_rows = static_cast<std::uint64_t>(snapshot_.leaf_rows);
     const T* columns = snapshot_.leaf_values<T>(leaf);
     const std::uint32_t num_rows = snapshot_.leaf(leaf).num_rows;
@@ -82,6 +84,7 @@ class LeafScorer {
   const Snapshot& snapshot_;
   MonotoneFunctionRef function_;
   LeafFilter filter_;
+  Watch* watch_;
   std::vector<std::size_t> used_;
   std::vector<double> values_;
 };

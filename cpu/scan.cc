@@ -55,6 +55,7 @@ std::vector<std::uint32_t> nodes_that_may_pass(const Snapshot& snapshot, const P
 template <typename T, typename Best>
 void visit_within_bound(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look,
                         std::uint32_t slot, PrivateSearch<Best>& search) {
+  look_at(query.watch);
   const NodeRef node = snapshot.node(slot);
   const Frontier::Bounds bounds = bounds_of_children(query, node, search.stats);
   const auto reaches = [&](std::uint32_t child) {

@@ -38,6 +38,7 @@ std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, c
   std::vector<bool> seen(snapshot.leaf_slots * leaf_rows);
   const auto n = static_cast<std::size_t>(snapshot.num_rows);
   for (std::size_t depth = 0; depth < n; ++depth) {
+    look_at(query.watch);
     // Rule A: the score's own chain over the values at this depth of the lists is at least the score of every row not
     // yet seen.
     double threshold = query.offset;

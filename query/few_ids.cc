@@ -42,7 +42,42 @@ FewIds union_of(const std::vector<Predicate>& parts, std::size_t most) {
   return all;
 }
 
+// The ids before, between and after the intervals.
+std::optional<std::size_t> num_ids_outside(const Intervals<std::int64_t>& intervals, std::size_t most) {
+  std::uint64_t inside = 0;  // less one for each interval
+  for (const Interval<std::int64_t>& interval : intervals)
+    inside += key_distance(interval.minimum, interval.maximum);
+  // Of 2^64 ids: unsigned arithmetic wraps to the number of the others.
+  const std::uint64_t outside = 0 - inside - intervals.size();
+  if (intervals.empty() || outside > most) return {};
+  return static_cast<std::size_t>(outside);
+}
+
 }  // namespace
+
+std::optional<std::size_t> num_ids_left_out(const Predicate& predicate, std::size_t most) {
+  switch (predicate.kind) {
+    case Predicate::Kind::everything:
+      return 0;
+    case Predicate::Kind::id:
+      return num_ids_outside(predicate.keys, most);
+    case Predicate::Kind::id_set:
+      if (!predicate.passes_others || predicate.ids.size() > most) return {};
+      return static_cast<std::size_t>(predicate.ids.size());
+    case Predicate::Kind::all_of: {
+      std::size_t all = 0;
+      for (const Predicate& part : predicate.parts) {
+        const std::optional<std::size_t> of_part = num_ids_left_out(part, most);
+        if (!of_part) return {};
+        all += *of_part;
+      }
+      if (all > most) return {};
+      return all;
+    }
+    default:
+      return {};
+  }
+}
 
 FewIds few_ids_of(const Predicate& predicate, std::size_t most) {
   switch (predicate.kind) {

@@ -14,6 +14,7 @@
 #include "index/score.h"
 #include "query/chain.h"
 #include "query/predicate.h"
+#include "query/watch.h"
 
 namespace culmen {
 
@@ -63,6 +64,7 @@ struct ResolvedQuery {
   std::vector<RangeBound> where_bounds;  // of `where`, for GPU engines
   BoundPlan bound;
   CodeTerms codes;
+  Watch* watch = nullptr;  // of the call, if there is one; engines look at it for each leaf or node
 
   std::span<const Term> score_terms() const { return {terms.data(), terms.size()}; }
   ScoreChain chain() const { return {terms.data(), static_cast<int>(terms.size()), offset}; }

@@ -30,8 +30,11 @@ constexpr std::size_t kLargeK = 8192;
 
 class Question {
  public:
-  Question(const ShardState& state, const Query& query, const SearchOptions& options)
-      : state_(state), query_(query), options_(options) {
+  Question(const ShardState& state, const Query& query, const SearchOptions& options, Watch* watch)
+      : state_(state), query_(query), options_(options), watch_(watch) {
+    // The shards' calls report to this one's watch, which knows of all questions.
+    if (options.on_progress)
+      options_.on_progress = [watch](std::size_t, std::size_t) { watch->look_after_a_while(); };
     if (options_.statistics == nullptr) options_.statistics = &state.statistics;
     stats_.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
   }
@@ -68,8 +71,10 @@ class Question {
   bool ask_jointly() {
     const FloatingPointScope floating_point;
     std::vector<ResolvedQuery> resolved;
-    for (const std::shared_ptr<const Snapshot>& snapshot : state_.snapshots)
+    for (const std::shared_ptr<const Snapshot>& snapshot : state_.snapshots) {
       resolved.push_back(resolve(query_, *snapshot, options_.statistics));
+      resolved.back().watch = watch_;
+    }
     if (options_.engine == Engine::automatic && std::ranges::any_of(resolved, has_few_ids)) return false;
     std::vector<cpu::JointTree> trees;
     std::vector<std::uint32_t> shards;  // of the trees
@@ -107,6 +112,7 @@ class Question {
   }
 
   void ask(std::size_t turn) {
+    look_after_a_while(watch_);
     const auto [bound, shard] = order_[turn];
     const std::optional<double> floor = [&] {
       const std::lock_guard lock(mutex_);
@@ -126,6 +132,7 @@ class Question {
   const ShardState& state_;
   const Query& query_;
   SearchOptions options_;
+  Watch* const watch_;
   std::vector<Turn> order_;
   std::mutex mutex_;  // guards what follows
   std::vector<ShardHit> best_;
@@ -134,8 +141,9 @@ class Question {
 
 }  // namespace
 
-SearchResult search_shards(const ShardState& state, const Query& query, const SearchOptions& options) {
-  return Question(state, query, options).answer();
+SearchResult search_shards(const ShardState& state, const Query& query, const SearchOptions& options,
+                           Watch* watch) {
+  return Question(state, query, options, watch).answer();
 }
 
 }  // namespace culmen

@@ -25,21 +25,26 @@ namespace {
 
 constexpr const char* kShardedHandle = "ShardedIndex";  // for held_by()
 
-// Each query on one thread.
-void search_each(const ShardState& state, std::span<const Query> queries, const SearchOptions& options,
-                 const auto& take) {
+// query_of(q) returns query q. Each is searched on one thread.
+void search_each(const ShardState& state, std::size_t num_queries, const auto& query_of,
+                 const SearchOptions& options, const auto& take) {
   SearchOptions one = options;
   one.num_threads = 1;
+  Watch watch(options, num_queries);
   with_threads(options.num_threads, [&] {
-    tbb::parallel_for(std::size_t{0}, queries.size(),
-                      [&](std::size_t q) { take(q, search_shards(state, queries[q], one)); });
+    tbb::parallel_for(std::size_t{0}, num_queries, [&](std::size_t q) {
+      take(q, search_shards(state, query_of(q), one, watch.if_any()));
+      watch.count_answered(1);
+    });
   });
 }
 
 void search_into(const ShardState& state, const QueryBatch& batch, const AnswerArrays& answers,
                  const SearchOptions& options) {
-  search_each(state, queries_of(batch, state.statistics.attributes.size()), options,
-              [&](std::size_t q, const SearchResult& result) { set_answer(result.hits, q, answers); });
+  const std::size_t width = state.statistics.attributes.size();
+  search_each(
+      state, answers.counts.size(), [&](std::size_t q) { return query_of(batch, width, q); }, options,
+      [&](std::size_t q, const SearchResult& result) { set_answer(result.hits, q, answers); });
 }
 
 void check_queries_memory(std::span<const Query> queries) {
@@ -82,7 +87,8 @@ std::vector<ShardInfo> ShardedIndex::listed(const std::filesystem::path& directo
 SearchResult ShardedIndex::search(const Query& query, const SearchOptions& options) const {
   check_num_threads(options.num_threads);
   const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
-  return search_shards(*state, query, options);
+  Watch watch(options, 1);
+  return search_shards(*state, query, options, watch.if_any());
 }
 
 std::vector<SearchResult> ShardedIndex::search(std::span<const Query> queries,
@@ -90,8 +96,9 @@ std::vector<SearchResult> ShardedIndex::search(std::span<const Query> queries,
   check_queries_memory(queries);
   const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
   std::vector<SearchResult> results(queries.size());
-  search_each(*state, queries, options,
-              [&](std::size_t q, SearchResult result) { results[q] = std::move(result); });
+  search_each(
+      *state, queries.size(), [&](std::size_t q) -> const Query& { return queries[q]; }, options,
+      [&](std::size_t q, SearchResult result) { results[q] = std::move(result); });
   return results;
 }
 

@@ -36,11 +36,14 @@ std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_
 
 void BatchSearch::search(const MirrorView& view, std::span<const Query> queries,
                          std::span<const std::size_t> positions, std::size_t k,
-                         std::span<SearchResult> results) const {
+                         std::span<SearchResult> results, Watch* watch) const {
   const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / k, 1, kMaxQueries);
-  for (std::size_t first = 0; first < positions.size(); first += at_once)
-    search_at_once(view, queries, positions.subspan(first, std::min(at_once, positions.size() - first)), k,
-                   results);
+  for (std::size_t first = 0; first < positions.size(); first += at_once) {
+    look_after_a_while(watch);
+    const std::size_t count = std::min(at_once, positions.size() - first);
+    search_at_once(view, queries, positions.subspan(first, count), k, results);
+    count_answered(watch, count);
+  }
 }
 
 void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> queries,

@@ -10,6 +10,7 @@
 #include "gpu/mirror/mirror_version.h"
 #include "gpu/search/workspace.h"
 #include "index/snapshot.h"
+#include "query/watch.h"
 
 namespace culmen::gpu {
 
@@ -22,9 +23,9 @@ class BatchSearch {
 
   // Answers queries[positions[i]], all with the same k after it is limited to the number of
   // rows, in results[positions[i]], of which hits and work are set. On the current device; the version has rows.
-  // Throws as Index::search, OutOfDeviceMemory or CudaError.
+  // Looks at `watch`, if it is not null, for each part of them. Throws as Index::search, OutOfDeviceMemory or CudaError.
   void search(const MirrorView& view, std::span<const Query> queries, std::span<const std::size_t> positions,
-              std::size_t k, std::span<SearchResult> results) const;
+              std::size_t k, std::span<SearchResult> results, Watch* watch) const;
 
  private:
   void search_at_once(const MirrorView& view, std::span<const Query> queries,

@@ -141,7 +141,7 @@ FlatSearch::~FlatSearch() = default;
 
 std::optional<std::size_t> FlatSearch::search(const MirrorView& view, const QueryBatch& batch, std::size_t k,
                                               std::size_t first, const Answers& answers,
-                                              double* shared_bounds) const {
+                                              double* shared_bounds, Watch* watch) const {
   const auto width = static_cast<std::size_t>(view.snapshot->num_attributes());
   const std::size_t num_queries = batch.weights.size() / width;
   const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / k, 1, kMaxQueries);
@@ -154,9 +154,11 @@ std::optional<std::size_t> FlatSearch::search(const MirrorView& view, const Quer
     refused = space->collect(first + num_collected, *arrays);
     if (refused) *refused += num_collected;
     num_collected += at_once;
+    count_answered(watch, at_once);
   };
   for (std::size_t begin = 0; begin < num_queries && !refused; begin += at_once) {
     const std::size_t count = std::min(at_once, num_queries - begin);
+    look_after_a_while(watch);
     space->enqueue(async_, view, batch, batch.weights.subspan(begin * width, count * width), k,
                    shared_bounds == nullptr ? nullptr : shared_bounds + begin);
     if (!arrays) arrays = answers();

@@ -11,6 +11,7 @@
 #include "gpu/mirror/mirror_version.h"
 #include "gpu/search/async_search.h"
 #include "gpu/search/idle_pool.h"
+#include "query/watch.h"
 
 namespace culmen::gpu {
 
@@ -26,9 +27,10 @@ class FlatSearch {
   // The batch is not scaled, k is 1 .. kMaxDeviceK, and the version has that many rows. Writes the answers of the batch's
   // queries from query `first` of the arrays on. Returns a query that Index::search would refuse, if there is one; answers
   // of others may be missing then. On the current device. Throws InvalidArgument for the filter and min_score,
-  // OutOfDeviceMemory or CudaError, and what answers() throws. shared_bounds: as in BatchRef, of all queries.
+  // OutOfDeviceMemory or CudaError, and what answers() throws. Looks at `watch`, if it is not null, for each part of the batch. shared_bounds: as in BatchRef, of all queries.
   std::optional<std::size_t> search(const MirrorView& view, const QueryBatch& batch, std::size_t k,
-                                    std::size_t first, const Answers& answers, double* shared_bounds) const;
+                                    std::size_t first, const Answers& answers, double* shared_bounds,
+                                    Watch* watch) const;
 
  private:
   class Space;

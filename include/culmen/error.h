@@ -82,6 +82,12 @@ class NoIndex : public IoError {
   using IoError::IoError;
 };
 
+// SearchOptions::stop ended the search.
+class Stopped : public Error {
+ public:
+  Stopped() : Error("the search was stopped by its caller") {}
+};
+
 // A CUDA call failed, or there is no device to call. The text names the line that called.
 class CudaError : public Error {
  public:

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,6 +40,13 @@ struct SearchOptions {
   // Of the table that the index holds a part of (culmen/statistics.h). Ranges, and the refusal of overflow, are then the
   // table's. Null: the index's own. It must live until the call returns.
   const TableStatistics* statistics = nullptr;
+  // Once a stop is requested, by any thread, the call throws Stopped, within some milliseconds: all threads look at it
+  // at every leaf. Not while the lists of Engine::ta or the codes of a batch are made, nor while a GPU works on a part of a
+  // batch (16,384 queries at most) or on a single query.
+  std::stop_token stop = {};
+  // Called by the thread that called, every 50 ms or so while it works on a query, with the number of queries answered
+  // and of all. An exception from it ends the search, and leaves the call.
+  std::function<void(std::size_t answered, std::size_t queries)> on_progress = {};
 };
 
 // What a search did. Counts are exact. Work that is repeated counts again: a leaf that a search by bounds has

@@ -10,7 +10,8 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._queries import TEN_OR_ALL, Where, in_numbers, search
+from ._progress import Progress
+from ._queries import TEN_OR_ALL, OneOrEach, Where, in_numbers, search
 from ._reports import DeviceMember, RefreshStats
 from ._result import BatchResult, Out, Result
 from ._schema import Schema
@@ -62,27 +63,29 @@ class _OnGpu:
     def search(
         self,
         weights: Any,
-        k: int | None = TEN_OR_ALL,
+        k: OneOrEach[int | None] = TEN_OR_ALL,
         *,
-        where: Where = None,
-        min_score: float | None = None,
+        where: OneOrEach[Where] = None,
+        min_score: OneOrEach[float | None] = None,
         scale: str = "none",
         missing: str = "skip",
         engine: str = "auto",
         out: Out | None = None,
+        progress: Progress | bool | None = None,
     ) -> Result | BatchResult | DeviceAnswers:
         """As Index.search. An array of weights in device memory, of torch or CuPy, [attributes] or [queries,
-        attributes], is answered there (k up to 1,024, which min_score does not replace, no scale, engine and out):
-        the call enqueues on the library's current stream and returns DeviceAnswers without waiting.
+        attributes], is answered there (k up to 1,024, which min_score does not replace, no scale, engine, out and
+        progress): the call enqueues on the library's current stream and returns DeviceAnswers without waiting.
 
         Raises:
             OutOfDeviceMemory, CudaError: in addition to what Index.search raises.
         """
         if _is_on_gpu(weights):
-            if scale != "none" or engine != "auto" or out is not None:
-                raise InvalidArgument("weights in device memory are answered without scale, engine and out")
+            if scale != "none" or engine != "auto" or out is not None or progress is not None:
+                raise InvalidArgument("weights in device memory are answered without scale, engine, out and progress")
             return self._search_there(weights, k, where, min_score, missing)
-        return search(self._handle, self._schema, weights, k, (where, min_score, scale, missing, engine), out)
+        rest = (where, min_score, scale, missing, engine)
+        return search(self._handle, self._schema, weights, k, rest, out, progress)
 
     def _search_there(
         self, weights: Any, k: int | None, where: Where, min_score: float | None, missing: str

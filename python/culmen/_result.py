@@ -211,7 +211,7 @@ class Result(Tabular):
 
 
 class BatchResult(Tabular):
-    """The answers to many queries that differ in their weights.
+    """The answers to many queries.
 
     `len(batch)`, iteration, and `batch[q]` work as for a sequence of one Result per query. The first access to
     attributes or labels looks up those of all answers.
@@ -223,8 +223,9 @@ class BatchResult(Tabular):
     ['Bellevue', 'Miramar']
 
     Attributes:
-        ids: int64 [q, k], best first, -1 after the last row of an answer. The arrays are read-only, unless they are those
-            of `out`: then they, and the rows that are looked up by them, change with the next search that gets them.
+        ids: int64 [q, k], best first, -1 after the last row of an answer. The arrays are read-only, unless they are
+            those of `out`: then they, and the rows that are looked up by them, change with the next search that gets
+            them.
         scores: float64 [q, k] in the same order, -infinity after the last row.
         counts: uint32 [q], rows of each answer.
     """

@@ -9,7 +9,8 @@ import numpy as np
 
 from . import _core
 from ._ids import as_ids, id_of
-from ._queries import ALL_CORES, TEN_OR_ALL, Where, by_name, check_types, in_numbers, search
+from ._progress import Progress
+from ._queries import ALL_CORES, TEN_OR_ALL, OneOrEach, Where, by_name, check_types, in_numbers, search
 from ._reports import ColumnInfo, Explanation, IndexInfo, Prediction
 from ._result import BatchResult, Out, Result, Row, Tabular
 from ._rows import AllRows
@@ -47,44 +48,47 @@ class Searchable(Tabular):
     def search(
         self,
         weights: Sequence[Sequence[float]] | Sequence[Mapping[str, float]],
-        k: int | None = ...,
+        k: OneOrEach[int | None] = ...,
         *,
-        where: Where = ...,
-        min_score: float | None = ...,
+        where: OneOrEach[Where] = ...,
+        min_score: OneOrEach[float | None] = ...,
         scale: str = ...,
         missing: str = ...,
         engine: str = ...,
         threads: int = ...,
         out: Out | None = ...,
+        progress: Progress | bool | None = ...,
     ) -> BatchResult: ...
 
     @overload
     def search(
         self,
         weights: Any,  # an array, Series or DataFrame: one query or many
-        k: int | None = ...,
+        k: OneOrEach[int | None] = ...,
         *,
-        where: Where = ...,
-        min_score: float | None = ...,
+        where: OneOrEach[Where] = ...,
+        min_score: OneOrEach[float | None] = ...,
         scale: str = ...,
         missing: str = ...,
         engine: str = ...,
         threads: int = ...,
         out: Out | None = ...,
+        progress: Progress | bool | None = ...,
     ) -> Result | BatchResult: ...
 
     def search(
         self,
         weights: Any,
-        k: int | None = TEN_OR_ALL,
+        k: OneOrEach[int | None] = TEN_OR_ALL,
         *,
-        where: Where = None,
-        min_score: float | None = None,
+        where: OneOrEach[Where] = None,
+        min_score: OneOrEach[float | None] = None,
         scale: str = "none",
         missing: str = "skip",
         engine: str = "auto",
         threads: int = ALL_CORES,
         out: Out | None = None,
+        progress: Progress | bool | None = None,
     ) -> Result | BatchResult:
         """The k rows with the highest weighted sums, exactly; equal scores go to the smaller id.
 
@@ -93,19 +97,23 @@ class Searchable(Tabular):
                 matrix [queries, attributes], also as a DataFrame whose columns are attributes: many
                 queries in one call, on all cores.
             k: how many rows. Without it 10, or with min_score all that reach it, as with None; the answers to a
-                matrix are then as wide as the longest.
-            where: only rows that pass: a text, "price<=200 and brand='Sony'"; an expression, (culmen.col("price") <=
-                200) & ~culmen.col("stars").isin([1, 2]); or a dict by name, of a pair (least, most), a list or set of
-                values, a value, or None for rows without one.
+                matrix are then as wide as the longest. With a matrix, k, where and min_score may each be a list
+                with one for each query: where=[~culmen.ids(seen_by_ann), ~culmen.ids(seen_by_bob)].
+            where: only rows that pass: a text, "price<=200 and brand='Sony'"; an expression,
+                (culmen.col("price") <= 200) & ~culmen.col("stars").isin([1, 2]); or a dict by name, of a pair
+                (least, most), a list or set of values, a value, or None for rows without one.
             min_score: only rows with at least this score.
             scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index.
             missing: "skip" leaves out rows that miss an attribute whose weight is not 0; "fill" ranks them by what
                 the build has chosen to stand in for it.
             engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.
             threads: that share a scan, or the queries of a matrix.
-            out: arrays into which the answers to a matrix are written, (ids, scores, counts): int64 [queries, k], float64
-                [queries, k] and uint32 [queries]. Without them each call has new ones, which take time if they are
-                large.
+            out: arrays into which the answers to a matrix are written, (ids, scores, counts): int64 [queries, k],
+                float64 [queries, k] and uint32 [queries]. Without them each call has new ones, which take time if they
+                are large.
+            progress: of a matrix. True shows a bar, with tqdm where it is installed; a function is called with
+                ("searching", the part of the queries that is answered) every 50 ms or so and at the end, and an
+                exception from it ends the search.
 
         Returns:
             A Result; a BatchResult for a matrix.
@@ -122,7 +130,7 @@ class Searchable(Tabular):
         array([1, 0, 2])
         """
         rest = (where, min_score, scale, missing, engine, threads)
-        return search(self._handle, self._schema, weights, k, rest, out)
+        return search(self._handle, self._schema, weights, k, rest, out, progress)
 
     def explain(
         self,

@@ -5,7 +5,7 @@
 #include <nanobind/stl/variant.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <span>
@@ -14,7 +14,6 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "gil.h"
-#include "interrupt.h"
 #include "reports.h"
 #include "row_columns.h"
 #include "tables.h"
@@ -55,43 +54,32 @@ nb::tuple rows_at(const SearchResult& result, const Ids& ranks, std::string_view
   return columns.taken();
 }
 
-void append(const BatchAnswers& part, BatchAnswers& all) {
-  all.k = part.k;
-  all.version = part.version;
-  all.num_queries += part.num_queries;
-  all.ids.insert(all.ids.end(), part.ids.begin(), part.ids.end());
-  all.scores.insert(all.scores.end(), part.scores.begin(), part.scores.end());
-  all.counts.insert(all.counts.end(), part.counts.begin(), part.counts.end());
+// Queries of a part of a batch: each part needs memory for its queries and results.
+constexpr std::size_t kAtOnce = 4096;
+
+// For the part that begins with query `first` of all. The options must live as long.
+SearchOptions counting_from(const SearchOptions& options, std::size_t first, std::size_t num_queries) {
+  SearchOptions of_part = options;
+  if (options.on_progress)
+    of_part.on_progress = [&options, first, num_queries](std::size_t answered, std::size_t /*queries*/) {
+      options.on_progress(first + answered, num_queries);
+    };
+  return of_part;
 }
 
-// Without the GIL: gives parts of the batch to `search`, one after the other, and looks for signals between them.
-template <typename Search>
-void search_in_parts(const QueryBatch& batch, std::size_t width, Search search) {
-  using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds kBetweenSignals(50);
+template <typename AnyIndex>
+BatchAnswers search_without_k(const AnyIndex& version, const QueryBatch& batch,
+                              const SearchOptions& options) {
+  const std::size_t width = version.info().attributes.size();
   const std::size_t num_queries = batch.weights.size() / width;
-  std::size_t at_once = 1024;
-  for (std::size_t first = 0;;) {
-    const bool is_last = num_queries - first <= at_once;
+  LongAnswers answers;
+  for (std::size_t first = 0; first < num_queries; first += kAtOnce) {
     QueryBatch part = batch;
-    part.weights = batch.weights.subspan(first * width, std::min(at_once, num_queries - first) * width);
-    const Clock::time_point start = Clock::now();
-    search(part);
-    if (is_last) return;
-    const bool is_quick = Clock::now() - start < kBetweenSignals;
-    {
-      const GilAcquired acquired;
-      check_signals();
-    }
-    first += at_once;
-    at_once = is_quick ? 2 * at_once : std::max<std::size_t>(1, at_once / 2);
+    part.weights = batch.weights.subspan(first * width, std::min(kAtOnce, num_queries - first) * width);
+    answers.append(
+        version.search(queries_without_k(part, width), counting_from(options, first, num_queries)));
   }
-}
-
-// Of the queries from `first` on.
-AnswerArrays part_of(const AnswerArrays& all, std::size_t first, std::size_t num_queries, std::size_t k) {
-  return {all.ids.subspan(first * k, num_queries * k), all.scores.subspan(first * k, num_queries * k),
-          all.counts.subspan(first, num_queries)};
+  return answers.padded(version.version());
 }
 
 template <typename AnyIndex>
@@ -99,28 +87,14 @@ ManyAnswers search_version(const AnyIndex& index, const MatrixQuery& query, cons
                            const std::optional<AnswerArrays>& out = std::nullopt) {
   const GilReleased released;
   const AnyIndex version = index.snapshot();
-  const std::size_t width = version.info().attributes.size();
-  BatchAnswers answers;
   if (out) {
-    answers.num_queries = out->counts.size();
-    const double* const weights = query.batch.weights.data();
-    search_in_parts(query.batch, width, [&](const QueryBatch& part) {
-      const auto first = static_cast<std::size_t>(part.weights.data() - weights) / width;
-      const AnswerArrays arrays = part_of(*out, first, part.weights.size() / width, part.k);
-      answers.version = version.search_batch(part, arrays, options);
-    });
-    return {std::move(answers), version};
+    BatchAnswers elsewhere;
+    elsewhere.num_queries = out->counts.size();
+    elsewhere.version = version.search_batch(query.batch, *out, options);
+    return {std::move(elsewhere), version};
   }
-  if (query.has_k) {
-    search_in_parts(query.batch, width,
-                    [&](const QueryBatch& part) { append(version.search_batch(part, options), answers); });
-    return {std::move(answers), version};
-  }
-  LongAnswers collected;
-  search_in_parts(query.batch, width, [&](const QueryBatch& part) {
-    collected.append(version.search(queries_without_k(part, width), options));
-  });
-  return {collected.padded(version.version()), version};
+  if (query.has_k) return {version.search_batch(query.batch, options), version};
+  return {search_without_k(version, query.batch, options), version};
 }
 
 }  // namespace
@@ -135,6 +109,20 @@ std::optional<AnswerArrays> arrays_of(const Out& out) {
 ManyAnswers search_many(const Index& index, const MatrixQuery& query, const SearchOptions& options,
                         const std::optional<AnswerArrays>& out) {
   return search_version(index, query, options, out);
+}
+
+ManyAnswers search_many(const Index& index, const EachQuery& each, const SearchOptions& options) {
+  const Index version = index.snapshot();
+  const std::size_t num_queries = each.num_queries();
+  LongAnswers answers;
+  for (std::size_t first = 0; first < num_queries; first += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, num_queries - first);
+    const std::vector<Query> queries = queries_of(version, each, first, count);
+    const SearchOptions of_part = counting_from(options, first, num_queries);
+    const GilReleased released;
+    answers.append(version.search(queries, of_part));
+  }
+  return {answers.padded(version.version()), version};
 }
 
 ManyAnswers search_many(const ShardedIndex& index, const MatrixQuery& query, const SearchOptions& options) {

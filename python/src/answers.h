@@ -30,10 +30,11 @@ using Out =
     std::optional<std::tuple<OutArray<std::int64_t, 2>, OutArray<double, 2>, OutArray<std::uint32_t, 1>>>;
 std::optional<AnswerArrays> arrays_of(const Out& out);
 
-// Searches one version of the index. Stops between parts of the batch if a signal handler raises. With `out`, which needs
+// Searches one version of the index. With `out`, which needs
 // a k, the answers are there instead of in the result.
 ManyAnswers search_many(const Index& index, const MatrixQuery& query, const SearchOptions& options,
                         const std::optional<AnswerArrays>& out = std::nullopt);
+ManyAnswers search_many(const Index& index, const EachQuery& each, const SearchOptions& options);
 ManyAnswers search_many(const ShardedIndex& index, const MatrixQuery& query, const SearchOptions& options);
 
 // Collects answers of queries without k: each answer has its own length.

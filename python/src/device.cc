@@ -14,6 +14,7 @@
 #include "culmen/index.h"
 #include "filters.h"
 #include "gil.h"
+#include "interrupt.h"
 #include "names.h"
 #include "queries.h"
 #include "reports.h"
@@ -40,7 +41,13 @@ SearchResult search(const Copy& copy, nb::handle weights, std::optional<std::siz
                     std::string_view engine) {
   const Query query = query_of(copy.index, weights, k, where, min_score, scale, missing);
   const GilReleased released;
-  return copy.on_gpu.search(query, {.engine = parse_engine(engine)});
+  return copy.on_gpu.search(query, {.engine = parse_engine(engine), .on_progress = watched()});
+}
+
+BatchAnswers padded(const std::vector<SearchResult>& results, const Index& index) {
+  LongAnswers answers;
+  answers.append(results);
+  return answers.padded(results.empty() ? index.version() : results.front().version());
 }
 
 template <typename Copy>
@@ -54,25 +61,40 @@ BatchAnswers search_on_gpu(const Copy& copy, const MatrixQuery& query, const Sea
   }
   if (query.has_k) return copy.on_gpu.search_batch(query.batch, options);
   const std::size_t width = copy.index.info().attributes.size();
-  const std::vector<SearchResult> results =
-      copy.on_gpu.search(queries_without_k(query.batch, width), options);
-  LongAnswers answers;
-  answers.append(results);
-  return answers.padded(results.empty() ? copy.index.version() : results.front().version());
+  return padded(copy.on_gpu.search(queries_without_k(query.batch, width), options), copy.index);
+}
+
+// search() returns answers, beside the version of the index that they are of.
+template <typename Copy>
+ManyAnswers of_one_version(const Copy& copy, const auto& search) {
+  for (;;) {  // again if a change was published between the two
+    const Index version = copy.index.snapshot();
+    BatchAnswers answers = search();
+    if (answers.version == version.version()) return {std::move(answers), version};
+  }
 }
 
 template <typename Copy>
 ManyAnswers search_matrix(const Copy& copy, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
-                          std::string_view missing, std::string_view engine, const Out& out) {
+                          std::string_view missing, std::string_view engine, const Out& out,
+                          const nb::object& progress) {
   const MatrixQuery query = matrix_query_of(copy.index, weights, k, where, min_score, scale, missing);
   const std::optional<AnswerArrays> arrays = arrays_of(out);
+  const SearchOptions options = {.engine = parse_engine(engine), .on_progress = watched(progress)};
   const GilReleased released;
-  for (;;) {  // again if a change was published between the two
-    const Index version = copy.index.snapshot();
-    BatchAnswers answers = search_on_gpu(copy, query, {.engine = parse_engine(engine)}, arrays);
-    if (answers.version == version.version()) return {std::move(answers), version};
-  }
+  return of_one_version(copy, [&] { return search_on_gpu(copy, query, options, arrays); });
+}
+
+template <typename Copy>
+ManyAnswers search_each(const Copy& copy, const Matrix& weights, const nb::list& ks, const nb::list& wheres,
+                        const nb::list& min_scores, std::string_view scale, std::string_view missing,
+                        std::string_view engine, const nb::object& progress) {
+  const EachQuery each = each_query_of(copy.index, weights, ks, wheres, min_scores, scale, missing);
+  const std::vector<Query> queries = queries_of(copy.index, each, 0, each.num_queries());
+  const SearchOptions options = {.engine = parse_engine(engine), .on_progress = watched(progress)};
+  const GilReleased released;
+  return of_one_version(copy, [&] { return padded(copy.on_gpu.search(queries, options), copy.index); });
 }
 
 // The addresses are in device memory; culmen/device.h has the shapes.
@@ -98,7 +120,11 @@ nb::class_<Copy> bind_searches(nb::module_& module, const char* name) {
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"))
       .def("search_matrix", search_matrix<Copy>, nb::arg("weights"), nb::arg("k").none(),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
-           nb::arg("engine"), nb::arg("out").noconvert().none() = nb::none())
+           nb::arg("engine"), nb::arg("out").noconvert().none() = nb::none(),
+           nb::arg("progress").none() = nb::none())
+      .def("search_each", search_each<Copy>, nb::arg("weights"), nb::arg("ks"), nb::arg("wheres"),
+           nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("progress").none() = nb::none())
       .def("search_async", search_async<Copy, Context>, nb::arg("weights"), nb::arg("num_queries"),
            nb::arg("k"), nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("missing"),
            nb::arg("ids"), nb::arg("scores"), nb::arg("counts"), nb::arg("context"));

@@ -101,17 +101,28 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
                     std::optional<double> min_score, std::string_view scale, std::string_view missing,
                     std::string_view engine, int num_threads) {
   const Query query = query_of(index, weights, k, where, min_score, scale, missing);
-  const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
+  const SearchOptions options = {
+      .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
   const GilReleased released;
   return index.search(query, options);
 }
 
 ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
-                          std::string_view missing, std::string_view engine, int num_threads,
-                          const Out& out) {
-  return search_many(index, matrix_query_of(index, weights, k, where, min_score, scale, missing),
-                     {.engine = parse_engine(engine), .num_threads = num_threads}, arrays_of(out));
+                          std::string_view missing, std::string_view engine, int num_threads, const Out& out,
+                          const nb::object& progress) {
+  return search_many(
+      index, matrix_query_of(index, weights, k, where, min_score, scale, missing),
+      {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched(progress)},
+      arrays_of(out));
+}
+
+ManyAnswers search_each(const Index& index, const Matrix& weights, const nb::list& ks, const nb::list& wheres,
+                        const nb::list& min_scores, std::string_view scale, std::string_view missing,
+                        std::string_view engine, int num_threads, const nb::object& progress) {
+  return search_many(
+      index, each_query_of(index, weights, ks, wheres, min_scores, scale, missing),
+      {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched(progress)});
 }
 
 nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
@@ -142,7 +153,11 @@ void bind_index(nb::module_& module) {
            nb::arg("num_threads"))
       .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
-           nb::arg("num_threads"), nb::arg("out").noconvert().none() = nb::none())
+           nb::arg("num_threads"), nb::arg("out").noconvert().none() = nb::none(),
+           nb::arg("progress").none() = nb::none())
+      .def("search_each", search_each, nb::arg("weights"), nb::arg("ks"), nb::arg("wheres"),
+           nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("num_threads"), nb::arg("progress").none() = nb::none())
       .def("explain", explain, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
            nb::arg("num_threads"))

@@ -1,6 +1,7 @@
 #include "queries.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <string>
@@ -25,6 +26,13 @@ std::vector<double> named_weights(const Index& index, const nb::dict& named) {
     pairs.emplace_back(nb::cast<std::string>(name), number(weight, "a weight"));
   });
   return index.weights(pairs);
+}
+
+void check_width(const Index& index, const Matrix& weights) {
+  const std::size_t width = index.info().attributes.size();
+  if (weights.shape(1) != width)
+    throw InvalidArgument("the matrix of weights has " + std::to_string(weights.shape(1)) + " columns for " +
+                          std::to_string(width) + " attributes");
 }
 
 }  // namespace
@@ -59,10 +67,7 @@ Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t
 MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
                             nb::handle where, std::optional<double> min_score, std::string_view scale,
                             std::string_view missing) {
-  const std::size_t width = index.info().attributes.size();
-  if (weights.shape(1) != width)
-    throw InvalidArgument("the matrix of weights has " + std::to_string(weights.shape(1)) + " columns for " +
-                          std::to_string(width) + " attributes");
+  check_width(index, weights);
   return {{.weights = std::span(weights.data(), weights.size()),
            .k = k.value_or(0),
            .where = filter_of(index, where),
@@ -70,6 +75,33 @@ MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::opti
            .scale = kScales.parse(scale),
            .missing = kMissing.parse(missing)},
           k.has_value()};
+}
+
+EachQuery each_query_of(const Index& index, const Matrix& weights, const nb::list& ks, const nb::list& wheres,
+                        const nb::list& min_scores, std::string_view scale, std::string_view missing) {
+  check_width(index, weights);
+  return {weights, ks, wheres, min_scores, kScales.parse(scale), kMissing.parse(missing)};
+}
+
+std::vector<Query> queries_of(const Index& index, const EachQuery& each, std::size_t first,
+                              std::size_t count) {
+  const std::size_t width = each.weights.shape(1);
+  std::vector<Query> queries(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t q = first + i;
+    const double* const weights = each.weights.data() + q * width;
+    queries[i] = {.weights = {weights, weights + width},
+                  .k = nb::cast<std::optional<std::size_t>>(each.ks[q]),
+                  .min_score = nb::cast<std::optional<double>>(each.min_scores[q]),
+                  .scale = each.scale,
+                  .missing = each.missing};
+    try {
+      queries[i].where = filter_of(index, each.wheres[q]);
+    } catch (const InvalidArgument& error) {
+      throw InvalidArgument("query " + std::to_string(q) + ": " + error.what());
+    }
+  }
+  return queries;
 }
 
 }  // namespace culmen::python

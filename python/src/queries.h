@@ -32,4 +32,21 @@ MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::opti
                             nb::handle where, std::optional<double> min_score, std::string_view scale,
                             std::string_view missing);
 
+// Queries that each have a k, a filter and a min_score of their own: lists with one for each row of the matrix.
+struct EachQuery {
+  Matrix weights;
+  nb::list ks, wheres, min_scores;  // int or None; as filter_of() takes it; float or None
+  Scale scale = Scale::none;
+  Missing missing = Missing::skip;
+
+  std::size_t num_queries() const { return weights.shape(0); }
+};
+
+EachQuery each_query_of(const Index& index, const Matrix& weights, const nb::list& ks, const nb::list& wheres,
+                        const nb::list& min_scores, std::string_view scale, std::string_view missing);
+
+// Those from `first` on, with the GIL. Errors of filters name the query. The lists are as long as the matrix.
+std::vector<Query> queries_of(const Index& index, const EachQuery& each, std::size_t first,
+                              std::size_t count);
+
 }  // namespace culmen::python

@@ -35,6 +35,7 @@
 #include "index/storage/current.h"
 #include "index/storage/hex.h"
 #include "index/storage/manifest.h"
+#include "interrupt.h"
 #include "queries.h"
 #include "reports.h"
 #include "row_columns.h"
@@ -95,7 +96,8 @@ SearchResult search_shards(const ShardedIndex& shards, nb::handle weights, std::
                            nb::handle where, std::optional<double> min_score, std::string_view scale,
                            std::string_view missing, std::string_view engine, int num_threads) {
   const Query query = query_of(shards.shard(0), weights, k, where, min_score, scale, missing);
-  const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
+  const SearchOptions options = {
+      .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
   const GilReleased released;
   return shards.search(query, options);
 }
@@ -105,7 +107,7 @@ ManyAnswers search_matrix_in_shards(const ShardedIndex& shards, const Matrix& we
                                     std::optional<double> min_score, std::string_view scale,
                                     std::string_view missing, std::string_view engine, int num_threads) {
   return search_many(shards, matrix_query_of(shards.shard(0), weights, k, where, min_score, scale, missing),
-                     {.engine = parse_engine(engine), .num_threads = num_threads});
+                     {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()});
 }
 
 // A copy on a GPU goes by its own rows, not by the statistics of all shards: so it answers neither queries that are

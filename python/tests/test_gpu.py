@@ -37,6 +37,18 @@ def test_answers_as_the_cpu_does():
     assert many.to_pandas().equals(expected.to_pandas())
 
 
+def test_each_query_has_a_k_and_a_filter_of_its_own():
+    index = index_of()
+    weights = questions(60)
+    seen = index.search(weights, 5).ids
+    ks, wheres = [1 + q % 7 for q in range(60)], [None if q % 3 == 0 else ~culmen.ids(seen[q]) for q in range(60)]
+    told = []
+    expected = index.search(weights, ks, where=wheres)
+    found = index.to("cuda:0").search(weights, ks, where=wheres, progress=lambda *report: told.append(report))
+    assert (found.ids == expected.ids).all() and (found.scores == expected.scores).all()
+    assert told[-1] == ("searching", 1.0)
+
+
 def test_a_build_on_the_gpu_is_the_same():
     weights = questions(50)
     assert (index_of(device="cuda:0").search(weights, 9).ids == index_of().search(weights, 9).ids).all()

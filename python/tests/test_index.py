@@ -231,20 +231,25 @@ INTERRUPTED = """
 import numpy as np, culmen, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which programs in the background begin without
 matrix = np.random.default_rng(0).random(({rows}, 8))
-index = None if {build} else culmen.Index.build(matrix)
+index = culmen.Index.build(matrix[:100_000])
 weights = np.random.default_rng(1).normal(size=(1_000_000, 8))
+calls = {{
+    "build": lambda: culmen.Index.build(matrix),
+    "batch": lambda: index.search(weights, 100, engine="scan"),
+    "without k": lambda: index.search(weights, min_score=1.0, engine="scan"),
+}}
 print("ready", flush=True)
 try:
-    culmen.Index.build(matrix) if {build} else index.search(weights, 100, engine="scan")
+    calls[{call!r}]()
 except KeyboardInterrupt:
     print("stopped", flush=True)
 """
 
 
-@pytest.mark.parametrize(("build", "rows"), [(True, 4_000_000), (False, 100_000)])
-def test_ctrl_c_stops_long_calls(build, rows):
+@pytest.mark.parametrize(("call", "rows"), [("build", 4_000_000), ("batch", 100_000), ("without k", 100_000)])
+def test_ctrl_c_stops_long_calls(call, rows):
     process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED.format(build=build, rows=rows)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", INTERRUPTED.format(call=call, rows=rows)], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.3)
@@ -253,6 +258,38 @@ def test_ctrl_c_stops_long_calls(build, rows):
     out, _ = process.communicate(timeout=60)
     assert out == "stopped\n" and process.returncode == 0
     assert time.monotonic() - start < 20
+
+
+def test_a_batch_tells_how_far_it_is():
+    index = culmen.Index.build(np.random.default_rng(0).random((100_000, 8)))
+    weights = np.random.default_rng(1).normal(size=(2000, 8))
+    told = []
+    answers = index.search(weights, 10, engine="scan", progress=lambda phase, part: told.append((phase, part)))
+    assert (answers.ids == index.search(weights, 10).ids).all()
+    assert told[-1] == ("searching", 1.0)
+    parts = [part for _, part in told]
+    assert len(parts) > 1 and parts == sorted(parts) and all(phase == "searching" for phase, _ in told)
+    told.clear()
+    index.search(weights[:5000], min_score=2.0, engine="scan", progress=lambda phase, part: told.append((phase, part)))
+    assert [part for _, part in told] == sorted(part for _, part in told)
+
+
+def test_what_progress_raises_ends_the_batch():
+    index = culmen.Index.build(np.random.default_rng(0).random((100_000, 8)))
+    weights = np.random.default_rng(1).normal(size=(200_000, 8))  # a minute of scans
+
+    def fail(phase, part):
+        raise error
+
+    for error in (KeyError("mine"), TypeError("mine")):
+        start = time.monotonic()
+        with pytest.raises(type(error)) as raised:
+            index.search(weights, 10, engine="scan", progress=fail)
+        assert raised.value is error and time.monotonic() - start < 10
+    with pytest.raises(culmen.InvalidArgument, match="of one query"):
+        index.search(weights[0], progress=fail)
+    with pytest.raises(TypeError, match="True or a function"):
+        index.search(weights[:2], progress=7)
 
 
 def test_errors_derive_from_what_people_expect(tmp_path):

@@ -2,6 +2,7 @@
 
 import decimal
 import fractions
+import math
 import warnings
 
 import numpy as np
@@ -360,7 +361,8 @@ def test_a_copy_on_a_gpu_is_asked_as_the_index_is():
             return index._handle.search(*question, 0)
 
         def search_matrix(self, *question):
-            return index._handle.search_matrix(*question, 0)
+            *asked, out, progress = question
+            return index._handle.search_matrix(*asked, 0, out, progress)
 
     on_gpu = DeviceIndex._of(Copy(), index._schema)
     question = {"where": "a0<=0.5", "min_score": 0.5, "scale": "minmax", "missing": "fill", "engine": "scan"}
@@ -564,6 +566,61 @@ def test_containers_may_change_while_their_numbers_are_read(names):
                 index.search([1, 1, 1], 3, where=where)
         with pytest.raises(culmen.InvalidArgument):  # one weight is left
             index.search(sequence, 3)
+
+
+def test_each_query_of_a_matrix_has_a_k_a_filter_and_a_min_score_of_its_own():
+    rng = np.random.default_rng(5)
+    index = culmen.Index.build(rng.normal(size=(3000, 16)))
+    weights = rng.normal(size=(300, 16))
+    seen = index.search(weights, 7).ids
+    ks = [1 + q % 9 for q in range(300)]
+    wheres = [
+        None if q % 5 == 0 else f"a1 > {q / 300 - 0.5}" if q % 5 == 1 else ~culmen.ids(seen[q]) for q in range(300)
+    ]
+    floors = [None if q % 4 else 1.5 for q in range(300)]
+    batch = index.search(weights, ks, where=wheres, min_score=floors)
+    for q in range(300):
+        alone = index.search(weights[q], ks[q], where=wheres[q], min_score=floors[q], engine="scan")
+        assert batch[q].ids.tolist() == alone.ids.tolist() and batch[q].scores.tolist() == alone.scores.tolist()
+    assert not np.isin(batch[2].ids, seen[2]).any()
+    one_k = index.search(weights, 4, where=tuple(wheres))
+    assert one_k.ids[7].tolist() == index.search(weights[7], 4, where=wheres[7]).ids.tolist()
+    assert (index.search(weights, np.array(ks)).counts == ks).all()
+    long = index.search(weights[:2], min_score=np.array([1.0, 2.0]))
+    assert long.counts.tolist() == [len(index.search(w, min_score=s)) for w, s in zip(weights, (1.0, 2.0))]
+    told = []
+    index.search(weights, ks, progress=lambda *report: told.append(report))
+    assert told[-1] == ("searching", 1.0)
+    assert len(index.search(np.empty((0, 16)), [])) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"k": [1]}, "1 values of k for 2 queries"),
+        ({"where": ["a0 > 1", "a1 > 1", None]}, "3 filters for 2 queries"),
+        ({"where": ["a0 > 1", "b > 1"]}, "query 1: .*b"),
+        ({"min_score": [1.0]}, "1 values of min_score for 2 queries"),
+        ({"min_score": [1.0, math.inf]}, "inf is not a finite number"),
+        ({"k": [0, 1]}, "k is 0"),
+        ({"k": [None, 1]}, "k"),
+    ],
+)
+def test_what_each_query_cannot_have(options, text):
+    index, _ = index_of(10)
+    with pytest.raises(culmen.InvalidArgument, match=text):
+        index.search(np.ones((2, 3)), **options)
+
+
+def test_one_query_has_one_of_each():
+    index, _ = index_of(10)
+    for options in ({"k": [3]}, {"where": [None]}, {"min_score": np.ones(1)}):
+        with pytest.raises(culmen.InvalidArgument, match="of one query"):
+            index.search([1, 1, 1], **options)
+    with pytest.raises(culmen.InvalidArgument, match="out takes"):
+        index.search(np.ones((1, 3)), [1], out=(np.empty((1, 1), np.int64), np.empty((1, 1)), np.empty(1, np.uint32)))
+    with pytest.raises(TypeError, match="k is an integer"):
+        index.search(np.ones((2, 3)), [1, "2"])
 
 
 def test_a_text_that_is_no_unicode_is_named_in_a_message():

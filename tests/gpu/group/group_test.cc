@@ -29,6 +29,7 @@
 #include "tests/gpu/gpu_testing.h"
 #include "tests/gpu/group/group_devices.h"
 #include "tests/index/write/written_tree.h"
+#include "tests/stops.h"
 
 namespace culmen::test {
 namespace {
@@ -182,6 +183,15 @@ TEST(Group, RefusesWhatADeviceDoesAndGoesOn) {
 }
 
 // Runs everywhere.
+TEST(Group, EndsSearchesThatAreStopped) {
+  SKIP_WITHOUT_GPU();
+  Random random(8);
+  const Index index = uniform_index(random, 20'000);
+  for (const DeviceLayout layout : {DeviceLayout::replicate, DeviceLayout::shard})
+    expect_stops(index.to_devices(devices_of(3), {.layout = layout}),
+                 {Engine::automatic, Engine::scan, Engine::bounded});
+}
+
 TEST(Group, SaysWhichGpusThereAreNot) {
   Random random(24);
   const Table table = random_table(random, ValueClass::uniform_f32, 100, 2);

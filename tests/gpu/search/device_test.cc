@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "tests/generators.h"
 #include "tests/gpu/device_trial.h"
 #include "tests/gpu/gpu_testing.h"
+#include "tests/stops.h"
 
 namespace culmen::test {
 namespace {
@@ -367,6 +370,35 @@ TEST(Device, RefusesWhatItCannotDo) {
 }
 
 // Runs everywhere: no machine has that many GPUs.
+TEST(Device, EndsSearchesThatAreStopped) {
+  SKIP_WITHOUT_GPU();
+  Random random(17);
+  expect_stops(uniform_index(random, 20'000).to_device(),
+               {Engine::automatic, Engine::scan, Engine::gta, Engine::bounded});
+}
+
+TEST(Device, TellsHowManyQueriesAreAnswered) {
+  SKIP_WITHOUT_GPU();
+  Random random(18);
+  const DeviceIndex on_device = uniform_index(random, 200'000).to_device();
+  const std::vector<double> weights = weights_of_queries(random, 400'000);
+  const QueryBatch batch = {.weights = weights, .k = 32};
+  std::vector<std::size_t> counts;
+  SearchOptions options;
+  options.on_progress = [&](std::size_t answered, std::size_t queries) {
+    EXPECT_EQ(queries, 400'000U);
+    counts.push_back(answered);
+  };
+  EXPECT_EQ(on_device.search_batch(batch, options).ids, on_device.search_batch(batch).ids);
+  EXPECT_TRUE(std::is_sorted(counts.begin(), counts.end()));
+  options.on_progress = [](std::size_t /*answered*/, std::size_t /*queries*/) {
+    throw std::logic_error("enough");
+  };
+  if (!counts.empty()) {
+    EXPECT_THROW(static_cast<void>(on_device.search_batch(batch, options)), std::logic_error);
+  }
+}
+
 TEST(Device, SaysWhenThereIsNoSuchGpu) {
   Random random(16);
   const Table table = random_table(random, ValueClass::uniform_f32, 100, 2);

@@ -1,0 +1,80 @@
+// What a search looks at now and then while it works: whether its caller still wants an answer. And where its caller sees
+// how far it is.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "culmen/error.h"
+#include "culmen/search.h"
+
+namespace culmen {
+
+// Of one call, whose options must live as long. Any number of threads may work on its questions.
+class Watch {
+ public:
+  Watch(const SearchOptions& options, std::size_t num_questions)
+      : stop_(options.stop), on_progress_(options.on_progress), num_questions_(num_questions) {}
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // Null if the caller neither can stop the search nor wants to know: then nobody need look.
+  Watch* if_any() { return on_progress_ || stop_.stop_possible() ? this : nullptr; }
+
+  // Throws Stopped, or what on_progress throws.
+  void look() {
+    if (stop_.stop_requested()) throw Stopped();
+    if (on_progress_ && std::this_thread::get_id() == caller_ && ++num_looks_ % kLooksAtTheClock == 0)
+      report();
+  }
+  // The same where some milliseconds have gone by.
+  void look_after_a_while() {
+    if (stop_.stop_requested()) throw Stopped();
+    if (on_progress_ && std::this_thread::get_id() == caller_) report();
+  }
+  void count_answered(std::size_t num_questions) {
+    num_answered_.fetch_add(num_questions, std::memory_order_relaxed);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kBetweenReports{50};
+  static constexpr std::uint32_t kLooksAtTheClock =
+      64;  // as reading it takes as long as a visit of some nodes
+
+  void report() {
+    const Clock::time_point now = Clock::now();
+    if (now - last_report_ < kBetweenReports) return;
+    last_report_ = now;
+    on_progress_(num_answered_.load(std::memory_order_relaxed), num_questions_);
+  }
+
+  const std::stop_token stop_;
+  const std::function<void(std::size_t, std::size_t)>& on_progress_;
+  const std::size_t num_questions_;
+  std::atomic<std::size_t> num_answered_ = 0;
+  // Of the thread that called, alone:
+  const std::thread::id caller_ = std::this_thread::get_id();
+  Clock::time_point last_report_ = Clock::now();
+  std::uint32_t num_looks_ = 0;
+};
+
+// The same of a watch that may be null.
+inline void look_at(Watch* watch) {
+  if (watch != nullptr) [[unlikely]]
+    watch->look();
+}
+inline void look_after_a_while(Watch* watch) {
+  if (watch != nullptr) watch->look_after_a_while();
+}
+inline void count_answered(Watch* watch, std::size_t num_questions) {
+  if (watch != nullptr) watch->count_answered(num_questions);
+}
+
+}  // namespace culmen
