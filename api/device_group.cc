@@ -118,6 +118,8 @@ class DeviceGroup::Impl {
     return results;
   }
 
+  // That are answered apart: one for each part of the index.
+  std::size_t parts_of_query() const { return layout_ == DeviceLayout::shard ? members_.size() : 1; }
   std::size_t num_attributes() const { return index_->get()->attributes.size(); }
 
   // Calls make_arrays(snapshot) once, for the answers of that version, and returns its number.
@@ -579,22 +581,24 @@ DeviceGroup make_device_group(std::shared_ptr<const Published> index, std::span<
 
 SearchResult DeviceGroup::search(const Query& query, const SearchOptions& options) const {
   check_device_search(options);
-  Watch watch(options, 1);
-  return held_by(impl_, kKind).search(query, {options.engine, watch.if_any()});
+  Impl& group = held_by(impl_, kKind);
+  Watch watch(options, 1, group.parts_of_query());
+  return group.search(query, {options.engine, watch.if_any()});
 }
 
 std::vector<SearchResult> DeviceGroup::search(std::span<const Query> queries,
                                               const SearchOptions& options) const {
   check_device_search(options);
-  Watch watch(options, queries.size());
-  return held_by(impl_, kKind).search(queries, {options.engine, watch.if_any()});
+  Impl& group = held_by(impl_, kKind);
+  Watch watch(options, queries.size(), group.parts_of_query());
+  return group.search(queries, {options.engine, watch.if_any()});
 }
 
 BatchAnswers DeviceGroup::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
   check_device_search(options);
   BatchAnswers answers;
   Impl& group = held_by(impl_, kKind);
-  Watch watch(options, num_queries_of(batch, group.num_attributes()));
+  Watch watch(options, num_queries_of(batch, group.num_attributes()), group.parts_of_query());
   group.search_batch(batch, {options.engine, watch.if_any()}, [&](const Snapshot& snapshot) {
     answers = make_answers(batch, snapshot);
     return arrays_of(answers);
@@ -607,7 +611,7 @@ std::uint64_t DeviceGroup::search_batch(const QueryBatch& batch, const AnswerArr
   check_device_search(options);
   Impl& group = held_by(impl_, kKind);
   check_arrays(batch, group.num_attributes(), answers);
-  Watch watch(options, answers.counts.size());
+  Watch watch(options, answers.counts.size(), group.parts_of_query());
   return group.search_batch(batch, {options.engine, watch.if_any()},
                             [&](const Snapshot& /*snapshot*/) { return answers; });
 }

@@ -21,8 +21,8 @@ namespace {
 
 constexpr double kRoundingOfSums = 0x1p-20;  // sums are below 2^26
 constexpr std::size_t kMostOfTile = 128;
-// Ids that a question may leave out: it asks for each row that its bound does not exclude.
-constexpr std::size_t kMostLeftOut = 1 << 20;
+// Ids that a question may exclude: it asks for each row that its bound does not exclude.
+constexpr std::size_t kMostExcluded = 1 << 20;
 
 // A question in integers: its unit times a row's score, less `start`, lies within error(norms) of the row's sum.
 class ByteQuestion {
@@ -89,7 +89,7 @@ class Asked {
         k_(query.k),
         code_(code),
         filter_(query.filter),
-        num_left_out_(*num_ids_left_out(filter_, kMostLeftOut)),
+        num_excluded_(*num_excluded_ids(filter_, kMostExcluded)),
         terms_(query.terms.begin(), query.terms.end()),
         offset_(query.offset),
         best_(query.k, query.min_score),
@@ -100,7 +100,7 @@ class Asked {
   std::size_t number() const { return number_; }
   std::size_t k() const { return k_; }
   // Of so many rows, k pass the filter.
-  std::size_t enough() const { return k_ + num_left_out_; }
+  std::size_t enough() const { return k_ + num_excluded_; }
   const ByteQuestion& code() const { return code_; }
   // The sum, less the error, below which no row can enter.
   double floor() const { return floor_; }
@@ -163,7 +163,7 @@ class Asked {
   std::size_t number_, k_;
   ByteQuestion code_;
   Predicate filter_;
-  std::size_t num_left_out_;
+  std::size_t num_excluded_;
   std::vector<Term> terms_;
   double offset_;
   TopK best_;
@@ -287,7 +287,7 @@ class ByteTile {
 
 bool is_for_pass(const ResolvedQuery& query, const Snapshot& snapshot) {
   constexpr std::size_t kMost = 256;
-  return num_ids_left_out(query.filter, kMostLeftOut).has_value() && query.k <= kMost &&
+  return num_excluded_ids(query.filter, kMostExcluded).has_value() && query.k <= kMost &&
          query.k * simd::kByteRows <= snapshot.num_rows;
 }
 

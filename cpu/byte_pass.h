@@ -24,7 +24,7 @@
 
 namespace culmen::cpu {
 
-// Whether a question has an answer by a pass: no filter but one that leaves out some ids, and a k that is small beside the
+// Whether a question has an answer by a pass: no filter but one that excludes some ids, and a k that is small beside the
 // table.
 bool is_for_pass(const ResolvedQuery& query, const Snapshot& snapshot);
 

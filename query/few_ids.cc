@@ -55,7 +55,7 @@ std::optional<std::size_t> num_ids_outside(const Intervals<std::int64_t>& interv
 
 }  // namespace
 
-std::optional<std::size_t> num_ids_left_out(const Predicate& predicate, std::size_t most) {
+std::optional<std::size_t> num_excluded_ids(const Predicate& predicate, std::size_t most) {
   switch (predicate.kind) {
     case Predicate::Kind::everything:
       return 0;
@@ -67,7 +67,7 @@ std::optional<std::size_t> num_ids_left_out(const Predicate& predicate, std::siz
     case Predicate::Kind::all_of: {
       std::size_t all = 0;
       for (const Predicate& part : predicate.parts) {
-        const std::optional<std::size_t> of_part = num_ids_left_out(part, most);
+        const std::optional<std::size_t> of_part = num_excluded_ids(part, most);
         if (!of_part) return {};
         all += *of_part;
       }

@@ -18,9 +18,9 @@ using FewIds = std::optional<std::vector<std::int64_t>>;
 // filter lets pass rows of more ids, as far as its form shows.
 FewIds few_ids_of(const Predicate& predicate, std::size_t most);
 
-// The number of ids, at most, that the filter leaves out, if it does nothing else: `id not in (3, 5)`, or all but a set.
-// None: it may leave out more than `most`, or goes by something else than the id.
-std::optional<std::size_t> num_ids_left_out(const Predicate& predicate, std::size_t most);
+// The number of ids, at most, that the filter excludes, if it does nothing else: `id not in (3, 5)`, or all but a set.
+// None: it may exclude more than `most`, or goes by something else than the id.
+std::optional<std::size_t> num_excluded_ids(const Predicate& predicate, std::size_t most);
 
 // Where looking them up is faster than a search.
 FewIds few_ids_of(const ResolvedQuery& query);

@@ -9,7 +9,6 @@
 #include <functional>
 #include <stop_token>
 #include <thread>
-#include <utility>
 
 #include "culmen/error.h"
 #include "culmen/search.h"
@@ -19,8 +18,12 @@ namespace culmen {
 // Of one call, whose options must live as long. Any number of threads may work on its questions.
 class Watch {
  public:
-  Watch(const SearchOptions& options, std::size_t num_questions)
-      : stop_(options.stop), on_progress_(options.on_progress), num_questions_(num_questions) {}
+  // num_parts: of a question, which count_answered() counts one by one.
+  Watch(const SearchOptions& options, std::size_t num_questions, std::size_t num_parts = 1)
+      : stop_(options.stop),
+        on_progress_(options.on_progress),
+        num_questions_(num_questions),
+        num_parts_(num_parts) {}
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
@@ -45,23 +48,23 @@ class Watch {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kBetweenReports{50};
-  static constexpr std::uint32_t kLooksAtTheClock =
-      64;  // as reading it takes as long as a visit of some nodes
+  // Looks for each of the clock, which takes as long to read as some nodes.
+  static constexpr std::uint32_t kLooksAtTheClock = 64;
 
   void report() {
     const Clock::time_point now = Clock::now();
     if (now - last_report_ < kBetweenReports) return;
     last_report_ = now;
-    on_progress_(num_answered_.load(std::memory_order_relaxed), num_questions_);
+    on_progress_(num_answered_.load(std::memory_order_relaxed) / num_parts_, num_questions_);
   }
 
   const std::stop_token stop_;
   const std::function<void(std::size_t, std::size_t)>& on_progress_;
-  const std::size_t num_questions_;
+  const std::size_t num_questions_, num_parts_;
   std::atomic<std::size_t> num_answered_ = 0;
   // Of the thread that called, alone:
   const std::thread::id caller_ = std::this_thread::get_id();
-  Clock::time_point last_report_ = Clock::now();
+  Clock::time_point last_report_ = on_progress_ ? Clock::now() : Clock::time_point();
   std::uint32_t num_looks_ = 0;
 };
 

@@ -153,8 +153,8 @@ std::optional<std::size_t> FlatSearch::search(const MirrorView& view, const Quer
   const auto collect = [&] {
     refused = space->collect(first + num_collected, *arrays);
     if (refused) *refused += num_collected;
+    count_answered(watch, std::min(at_once, num_queries - num_collected));
     num_collected += at_once;
-    count_answered(watch, at_once);
   };
   for (std::size_t begin = 0; begin < num_queries && !refused; begin += at_once) {
     const std::size_t count = std::min(at_once, num_queries - begin);

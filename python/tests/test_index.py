@@ -264,13 +264,17 @@ def test_a_batch_tells_how_far_it_is():
     index = culmen.Index.build(np.random.default_rng(0).random((100_000, 8)))
     weights = np.random.default_rng(1).normal(size=(2000, 8))
     told = []
-    answers = index.search(weights, 10, engine="scan", progress=lambda phase, part: told.append((phase, part)))
+
+    def report(phase, part):
+        told.append((phase, part))
+
+    answers = index.search(weights, 10, engine="scan", threads=1, progress=report)
     assert (answers.ids == index.search(weights, 10).ids).all()
     assert told[-1] == ("searching", 1.0)
     parts = [part for _, part in told]
     assert len(parts) > 1 and parts == sorted(parts) and all(phase == "searching" for phase, _ in told)
     told.clear()
-    index.search(weights[:5000], min_score=2.0, engine="scan", progress=lambda phase, part: told.append((phase, part)))
+    index.search(weights, min_score=2.0, engine="scan", threads=1, progress=report)
     assert [part for _, part in told] == sorted(part for _, part in told)
 
 

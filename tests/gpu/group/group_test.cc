@@ -182,7 +182,6 @@ TEST(Group, RefusesWhatADeviceDoesAndGoesOn) {
   EXPECT_EQ(group.search(queries[0]).hits.size(), 3u);
 }
 
-// Runs everywhere.
 TEST(Group, EndsSearchesThatAreStopped) {
   SKIP_WITHOUT_GPU();
   Random random(8);
@@ -192,6 +191,7 @@ TEST(Group, EndsSearchesThatAreStopped) {
                  {Engine::automatic, Engine::scan, Engine::bounded});
 }
 
+// Runs everywhere.
 TEST(Group, SaysWhichGpusThereAreNot) {
   Random random(24);
   const Table table = random_table(random, ValueClass::uniform_f32, 100, 2);

@@ -369,7 +369,6 @@ TEST(Device, RefusesWhatItCannotDo) {
   EXPECT_EQ(index.search({.weights = {1, 1}, .k = 3}).hits.size(), 3u);  // and goes on
 }
 
-// Runs everywhere: no machine has that many GPUs.
 TEST(Device, EndsSearchesThatAreStopped) {
   SKIP_WITHOUT_GPU();
   Random random(17);
@@ -399,6 +398,7 @@ TEST(Device, TellsHowManyQueriesAreAnswered) {
   }
 }
 
+// Runs everywhere: no machine has that many GPUs.
 TEST(Device, SaysWhenThereIsNoSuchGpu) {
   Random random(16);
   const Table table = random_table(random, ValueClass::uniform_f32, 100, 2);
