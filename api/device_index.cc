@@ -97,6 +97,10 @@ std::size_t DeviceIndex::device_bytes() const {
   return held_by(impl_, kKind).device_bytes();
 }
 
+unsigned DeviceIndex::num_resident_multiprocessors() const {
+  return held_by(impl_, kKind).num_resident_multiprocessors();
+}
+
 DeviceContext::DeviceContext(std::unique_ptr<gpu::Context> context) : context_(std::move(context)) {}
 DeviceContext::DeviceContext(DeviceContext&& other) noexcept = default;
 DeviceContext& DeviceContext::operator=(DeviceContext&& other) noexcept = default;

@@ -54,7 +54,7 @@ IndexCopy::IndexCopy(std::shared_ptr<const Published> index, const DeviceOptions
       limits_(require_limits(options.device)),
       mirror_(std::move(index), options, loaded, part),
       pool_(limits_),
-      single_search_(limits_, pool_),
+      single_search_(limits_, pool_, options.resident),
       batch_search_(limits_, pool_),
       async_search_(limits_),
       flat_search_(options.device, async_search_) {

@@ -67,6 +67,7 @@ class IndexCopy {
   int device() const { return device_; }
   DeviceMemory memory() const { return mirror_.memory(); }
   std::size_t device_bytes() const { return mirror_.device_bytes(); }
+  unsigned num_resident_multiprocessors() const { return single_search_.num_resident_multiprocessors(); }
 
  private:
   SearchResult make_result(const gpu::MirrorView& view, Engine engine) const;

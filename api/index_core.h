@@ -103,7 +103,7 @@ class Index::Core {
     std::vector<DeviceOptions> each;
     std::vector<std::shared_ptr<const gpu::LoadedTree>> loaded;
     for (const int device : devices) {
-      each.push_back({.device = device, .memory = options.memory});
+      each.push_back({.device = device, .memory = options.memory, .resident = options.resident});
       // A part has slots of its own: what a build left on the device is of no use.
       const bool is_copy = options.layout == DeviceLayout::replicate;
       loaded.push_back(is_copy ? take_from_device(each.back()) : nullptr);

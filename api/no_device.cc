@@ -87,6 +87,9 @@ DeviceMemory DeviceIndex::memory() const {
 std::size_t DeviceIndex::device_bytes() const {
   return 0;
 }
+unsigned DeviceIndex::num_resident_multiprocessors() const {
+  return 0;
+}
 SearchResult DeviceGroup::search(const Query& /*query*/, const SearchOptions& /*options*/) const {
   return {};
 }

@@ -56,6 +56,13 @@ struct BlockShared {
 // Kernels add a few counters.
 static_assert(sizeof(BlockShared) + 64 <= kStaticSharedBytes);
 
+// By all threads; a barrier follows.
+__device__ inline void clear_counters(BlockShared& shared) {
+  if (threadIdx.x != 0) return;
+  shared.leaves_visited = shared.nodes_visited = shared.rows_scored = 0;
+  shared.num_found = 0;
+}
+
 // Copies the query to shared memory and clears the block's counters; a barrier follows.
 template <typename Argument>
 __device__ QueryRef take_query(const Argument& argument, BlockShared& shared) {
@@ -64,10 +71,7 @@ __device__ QueryRef take_query(const Argument& argument, BlockShared& shared) {
   const auto* from = reinterpret_cast<const std::uint64_t*>(bytes);
   auto* to = reinterpret_cast<std::uint64_t*>(shared.query);
   for (std::size_t i = threadIdx.x; i < words; i += blockDim.x) to[i] = from[i];
-  if (threadIdx.x == 0) {
-    shared.leaves_visited = shared.nodes_visited = shared.rows_scored = 0;
-    shared.num_found = 0;
-  }
+  clear_counters(shared);
   __syncthreads();
   return {shared.query};
 }

@@ -28,6 +28,13 @@ MirrorRef mirror_for(const MirrorView& view, Engine engine, cudaStream_t stream)
 
 }  // namespace
 
+SingleSearch::SingleSearch(const cuda::Limits& limits, WorkspacePool& pool, bool is_resident)
+    : limits_(limits), pool_(pool), resident_(is_resident ? std::make_unique<ResidentSearch>(limits) : nullptr) {}
+
+bool SingleSearch::is_for_resident(const MirrorView& view, const ResolvedQuery& query, Engine engine) const {
+  return resident_ != nullptr && engine == Engine::bounded && ResidentSearch::takes(view, query);
+}
+
 GridPlan SingleSearch::make_plan(const MirrorView& view, Engine engine) const {
   const std::uint32_t num_slots = view.mirror->ref().num_slots;
   if (engine == Engine::gta) return {};  // gta walks partitions and reads no nodes
@@ -63,18 +70,21 @@ SingleSearch::Running::Running(const SingleSearch& search, const MirrorView& vie
       view_(view),
       query_(query),
       engine_(engine),
-      workspace_(search.pool_.take()),
       plan_(search.make_plan(view, engine)),
-      num_outside_(plan_.num_bounds_outside(view.mirror->ref().num_slots)),
       predicate_(pack_predicate(query.filter)),
-      argument_(make_argument()),
       kth_bound_{query.min_score, kNoId} {
+  if (search.is_for_resident(view, query, engine)) {
+    turn_.emplace(*search.resident_);
+    plan_ = search.resident_->plan(view);
+    workspace_ = &turn_->workspace();
+  } else {
+    own_workspace_ = search.pool_.take();
+    workspace_ = own_workspace_.get();
+  }
+  num_outside_ = plan_.num_bounds_outside(view.mirror->ref().num_slots);
+  workspace_->reserve(query.k, search.first_capacity(view, query, engine), num_outside_);
+  if (!turn_) argument_ = workspace_->argument(query, predicate_);
   launch();
-}
-
-QueryArgument SingleSearch::Running::make_argument() const {
-  workspace_->reserve(query_.k, search_.first_capacity(view_, query_, engine_), num_outside_);
-  return workspace_->argument(query_, predicate_);
 }
 
 void SingleSearch::Running::launch() {
@@ -82,13 +92,22 @@ void SingleSearch::Running::launch() {
       static_cast<std::uint32_t>(std::min<std::size_t>(query_.k, std::numeric_limits<std::uint32_t>::max()));
   const SearchStateRef state = workspace_->next(k, kth_bound_);
   capacity_ = state.capacity;
+  if (turn_) return turn_->ask(view_, state, query_);
   search_.launch(view_, engine_, plan_, state, argument_, !predicate_.empty(), workspace_->stream().get());
+}
+
+// What is to be done about an answer that is not in order is enqueued on the stream that a resident kernel is on.
+const ResultHeader& SingleSearch::Running::wait() {
+  if (!turn_) return workspace_->wait();
+  const ResultHeader& result = turn_->wait();
+  if (result.outcome != Outcome::sorted) turn_->leave();
+  return result;
 }
 
 std::vector<Hit> SingleSearch::Running::finish(SearchStats& stats) {
   std::vector<Hit> hits;
   for (;;) {
-    const ResultHeader& result = workspace_->wait();
+    const ResultHeader& result = wait();
     add_work(result, query_.terms.size() + query_.where.size(), query_.bound.num_terms(), *view_.snapshot,
              stats);
     if (result.outcome == Outcome::sorted) {
@@ -112,7 +131,9 @@ std::vector<Hit> SingleSearch::Running::finish(SearchStats& stats) {
       workspace_->reserve(query_.k, result.num_candidates, num_outside_);
     launch();
   }
-  search_.pool_.give_back(std::move(workspace_));
+  if (own_workspace_ != nullptr) search_.pool_.give_back(std::move(own_workspace_));
+  if (turn_) turn_->end();
+  turn_.reset();
   return hits;
 }
 

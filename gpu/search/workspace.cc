@@ -77,20 +77,26 @@ SearchStateRef Workspace::next(std::uint32_t k, KthBound kth_bound) {
 }
 
 // The kernel writes the sequence number last. Polling it saves the microseconds that a synchronisation takes.
-const ResultHeader& Workspace::wait() {
-  constexpr unsigned kPollsPerQuery = 1 << 16;
-  const auto* sequence = const_cast<const volatile std::uint64_t*>(&result_.data()->sequence);
-  for (unsigned polls = 1; *sequence != sequence_; ++polls) {
-    if (polls % kPollsPerQuery != 0) continue;
-    const cudaError_t status = cudaStreamQuery(stream_.get());
-    if (status == cudaErrorNotReady) {
-      cudaGetLastError();  // it is no error, and the caller's next check must not take it for one
-      continue;
-    }
-    cuda::check(status);
-    if (*sequence != sequence_) throw CudaError("CUDA: a search ended without a result");
-  }
+bool Workspace::has_ended() const {
+  if (*const_cast<const volatile std::uint64_t*>(&result_.data()->sequence) != sequence_) return false;
   std::atomic_thread_fence(std::memory_order_acquire);
+  return true;
+}
+
+bool Workspace::is_idle() const {
+  const cudaError_t status = cudaStreamQuery(stream_.get());
+  if (status == cudaErrorNotReady) {
+    cudaGetLastError();  // it is no error, and the caller's next check must not take it for one
+    return false;
+  }
+  cuda::check(status);
+  return true;
+}
+
+const ResultHeader& Workspace::wait() {
+  for (unsigned polls = 1; !has_ended(); ++polls)
+    if (polls % kPollsPerLook == 0 && is_idle() && !has_ended())
+      throw CudaError("CUDA: a search ended without a result");
   return *result_.data();
 }
 

@@ -18,6 +18,9 @@ namespace culmen::gpu {
 // The candidate list of a usual search; more candidates cost a second pass.
 inline constexpr std::size_t kUsualCandidates = 1 << 20;
 
+// Looks for the end of a search until the stream is asked for errors once.
+inline constexpr unsigned kPollsPerLook = 1 << 16;
+
 inline Hit to_hit(const Candidate& candidate, const MirrorVersion& mirror) {
   return {candidate.id, candidate.score, mirror.host_row(candidate.row)};
 }
@@ -43,6 +46,10 @@ class Workspace {
   SearchStateRef next(std::uint32_t k, KthBound kth_bound);
   // Waits for the search that next() began. Throws CudaError.
   const ResultHeader& wait();
+  // Whether it has ended.
+  bool has_ended() const;
+  // Whether all that was enqueued has ended. Throws CudaError if something has failed.
+  bool is_idle() const;
 
   // The hits of the search that was waited for.
   const Candidate* hits() const { return hits_.data(); }

@@ -56,6 +56,11 @@ enum class DeviceMemory : std::uint8_t {
 struct DeviceOptions {
   int device = 0;  // its CUDA number
   DeviceMemory memory = DeviceMemory::automatic;
+  // Single searches without a filter, of up to 1,024 rows, are answered by a kernel that stays on seven eighths of the
+  // GPU's multiprocessors while they come, so that they do not wait for a launch. It leaves after at most 4 ms, and the
+  // next such search brings it back. Until then other kernels that need the whole GPU, batches of this index among them,
+  // wait, and so do calls that free device memory. One search at a time: other threads wait for their turn.
+  bool resident = false;
 };
 
 // The number of usable GPUs; 0 without a GPU or a driver, or if this culmen was built without CUDA.
@@ -169,6 +174,8 @@ class DeviceIndex {
   [[nodiscard]] int device() const;
   [[nodiscard]] DeviceMemory memory() const;  // never automatic
   [[nodiscard]] std::size_t device_bytes() const;
+  // That searches occupy with DeviceOptions::resident; 0 without it.
+  [[nodiscard]] unsigned num_resident_multiprocessors() const;
 
  private:
   friend DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options,

@@ -167,6 +167,11 @@ class DeviceIndex(_OnGpu):
         """Memory on the GPU that the copy takes."""
         return self._handle.device_bytes()
 
+    @property
+    def num_resident_multiprocessors(self) -> int:
+        """Those that searches of a resident copy occupy; 0 of others."""
+        return self._handle.num_resident_multiprocessors()
+
     def __repr__(self) -> str:
         return f"<culmen.DeviceIndex on {self.device}: {self.device_bytes} bytes, rows in {self.memory} memory>"
 

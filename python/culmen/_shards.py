@@ -212,7 +212,7 @@ class Shard:
 
     def _adopt(self, newest: _core.Index) -> None:
         self._kept.clear()  # the directory may have been replaced
-        copy = None if self._device is None else newest.to_device(self._device, "auto")
+        copy = None if self._device is None else newest.to_device(self._device, "auto", False)
         self._newest, self._copy = newest, copy
 
     def release(self) -> None:

@@ -176,7 +176,9 @@ void bind_device(nb::module_& module) {
            [](const DeviceCopy& copy) { return report(without_gil([&] { return copy.on_gpu.refresh(); })); })
       .def("device", [](const DeviceCopy& copy) { return copy.on_gpu.device(); })
       .def("memory", [](const DeviceCopy& copy) { return device_memory_name(copy.on_gpu.memory()); })
-      .def("device_bytes", [](const DeviceCopy& copy) { return copy.on_gpu.device_bytes(); });
+      .def("device_bytes", [](const DeviceCopy& copy) { return copy.on_gpu.device_bytes(); })
+      .def("num_resident_multiprocessors",
+           [](const DeviceCopy& copy) { return copy.on_gpu.num_resident_multiprocessors(); });
 }
 
 }  // namespace culmen::python

@@ -179,17 +179,19 @@ void bind_index(nb::module_& module) {
       .def("verify",
            [](const Index& index, bool deep) { return without_gil([&] { return index.verify(deep); }); })
       .def("to_device",
-           [](const Index& index, int device, std::string_view memory) {
+           [](const Index& index, int device, std::string_view memory, bool resident) {
              return without_gil([&] {
-               return DeviceCopy{index,
-                                 index.to_device({.device = device, .memory = parse_device_memory(memory)})};
+               return DeviceCopy{index, index.to_device({.device = device,
+                                                         .memory = parse_device_memory(memory),
+                                                         .resident = resident})};
              });
            })
       .def("to_devices", [](const Index& index, const std::vector<int>& devices, std::string_view memory,
-                            std::string_view layout) {
+                            std::string_view layout, bool resident) {
         return without_gil([&] {
           return GroupCopy{index, index.to_devices(devices, {.memory = parse_device_memory(memory),
-                                                             .layout = parse_device_layout(layout)})};
+                                                             .layout = parse_device_layout(layout),
+                                                             .resident = resident})};
         });
       });
 }
