@@ -2,7 +2,7 @@
 // worst of many queries.
 //
 //   gpu_latency [--rows=N] [--dims=D] [--kinds=independent,ascending,...] [--memory=device|managed|host]
-//               [--only=warm,cold,scan,gta,batch,rivals] [--ks=1,16,...] [--repeats=R] [--splits=S]
+//               [--only=warm,cold,resident,scan,gta,batch,rivals] [--ks=1,16,...] [--repeats=R] [--splits=S]
 //
 // Measures, for each kind of table, and compares with the time to read the columns in use once:
 //
@@ -10,6 +10,7 @@
 //   warm     bounded over families of weights (gpu/questions.h): the median of R runs of each question, and the
 //            median and the worst of these medians in each family. `all`: all families but mixed signs
 //   cold     the same for two families, with the L2 cache overwritten before each search; k = 16, 128
+//   resident one random question after the other: launched, and by a kernel that stays (DeviceOptions::resident)
 //   scan     one random question: time, bytes, and the speed of reading them relative to a plain read
 //   gta      the same; k = 16, 256
 //   batch    4,096 random questions in one call; k = 16, 128
@@ -44,7 +45,7 @@ struct Settings {
   std::vector<std::string> kinds = {"independent", "correlated", "anticorrelated",
                                     "ratings",     "zipf",       "clusters"};
   std::string memory = "auto";
-  std::vector<std::string> only = {"rivals", "warm", "cold", "scan", "gta", "batch"};
+  std::vector<std::string> only = {"rivals", "warm", "cold", "resident", "scan", "gta", "batch"};
   Ks ks = {1, 16, 128, 256};
   int repeats = 11;
   int splits = 0;
@@ -89,6 +90,9 @@ int measure_index(const Subject& subject, const Weights& weights, const Settings
   int wrong = 0;
   if (settings.wants("warm")) wrong += measure_warm(subject, settings.ks);
   if (settings.wants("cold")) wrong += measure_cold(subject, {16, 128});
+  if (settings.wants("resident"))
+    wrong += measure_resident(
+        subject, subject.index.to_device({.memory = subject.on_gpu.memory(), .resident = true}), settings.ks);
   if (settings.wants("scan")) wrong += measure_long(subject, Engine::scan, weights, settings.ks);
   if (settings.wants("gta")) wrong += measure_long(subject, Engine::gta, weights, {16, 256});
   if (settings.wants("batch")) wrong += measure_batch(subject, {16, 128});

@@ -16,7 +16,7 @@ fail() {
 # As tests/gpu/cuda/emulated_card.cc reads them: Turing's smallest and its data centre card, then the same of Ampere. What
 # does not run here, copying and building, asks for nothing that cards differ in.
 cards=(14x64 40x64 16x99 108x163)
-programs=(device_test device_fields_test async_test allocation_test refresh_test select_test sweep_test kth_bound_test group_test group_async_test group_shards_test)
+programs=(device_test device_fields_test async_test allocation_test refresh_test select_test sweep_test kth_bound_test group_test group_async_test group_shards_test resident_test)
 logs=$PWD/build/gpu_test
 
 program() { find build/release/tests -name "$1" -type f; }
@@ -54,6 +54,7 @@ sanitized() {
   echo 'device_fields_test *AreFiltered*/0:FieldSlots.A*:DeviceFilters.Differ*'
   echo 'device_test *DeviceEngines*:Device.AnswersAnEmptyIndex'
   echo 'async_test *AsyncBatches*:Async.AnswersAnEmptyIndex'
+  echo 'resident_test *AsTheCpuDoes:*FollowsChanges:*ManyThreads* 8'
   echo 'sweep_test *Sweeps*'
   echo 'group_shards_test *AnswerAsTheCpuDoes/mixed:*/to_nothing 2'
   echo 'group_async_test */2:Lane.*'

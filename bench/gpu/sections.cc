@@ -1,13 +1,16 @@
 #include "bench/gpu/sections.h"
 
+#include <chrono>
 #include <cstdio>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "bench/gpu/card.h"
 #include "bench/timing.h"
 #include "bench/weights.h"
 #include "gpu/cuda/buffer.h"
+#include "gpu/search/launch_nothing.h"
 
 namespace culmen::bench {
 namespace {
@@ -98,6 +101,40 @@ int measure_warm(const Subject& subject, const Ks& ks) {
   for (const std::size_t k : ks) {
     wrong += measure_families(subject, subject.families, k, [] {});
     print_spread(subject, k);
+  }
+  return wrong;
+}
+
+int measure_resident(const Subject& subject, const DeviceIndex& resident, const Ks& ks) {
+  constexpr int kRounds = 10, kQuestions = 200;
+  const Family& family = find_family(subject.families, "random");
+  const cuda::Stream stream;
+  int wrong = 0;
+  std::printf("one question: launched, and by a kernel resident on %u multiprocessors\n",
+              resident.num_resident_multiprocessors());
+  std::printf("%8s %9s %9s %9s %9s %9s %9s\n", "k", "launched", "99 %", "resident", "99 %", "ratio", "nothing");
+  for (const std::size_t k : ks) {
+    const auto query_of = [&](int i) {
+      return Query{.weights = family.questions[static_cast<std::size_t>(i) % family.questions.size()], .k = k};
+    };
+    std::vector<double> launched, stayed, nothing;
+    const auto add = [](std::vector<double>& to, const std::vector<double>& more) {
+      to.insert(to.end(), more.begin(), more.end());
+    };
+    for (int round = 0; round < kRounds; ++round) {
+      int i = 0;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until the resident kernel has left
+      add(launched, times_us(kQuestions, [&] { static_cast<void>(subject.on_gpu.search(query_of(i++))); }));
+      add(nothing, times_us(kQuestions, [&] {
+            gpu::launch_nothing(stream.get());
+            stream.synchronize();
+          }));
+      add(stayed, times_us(kQuestions, [&] { static_cast<void>(resident.search(query_of(i++))); }));
+    }
+    for (int i = 0; i < static_cast<int>(family.questions.size()); ++i)
+      if (resident.search(query_of(i)).hits != subject.on_gpu.search(query_of(i)).hits) ++wrong;
+    std::printf("%8zu %9.1f %9.1f %9.1f %9.1f %9.2f %9.1f\n", k, median(launched), quantile(launched, 0.99),
+                median(stayed), quantile(stayed, 0.99), median(stayed) / median(launched), median(nothing));
   }
   return wrong;
 }

@@ -27,6 +27,10 @@ int measure_warm(const Subject& subject, const Ks& ks);
 // Engine bounded over Q0-Q4 and random: nothing of the index is in the L2 cache when the clock starts.
 int measure_cold(const Subject& subject, const Ks& ks);
 
+// Engine bounded by a launch for each question, by a resident kernel, and a launch of nothing, in turns of 200 random
+// questions each.
+int measure_resident(const Subject& subject, const DeviceIndex& resident, const Ks& ks);
+
 // An engine that reads much, on one question.
 int measure_long(const Subject& subject, Engine engine, const Weights& weights, const Ks& ks);
 

@@ -28,6 +28,7 @@ struct Trial {
   std::vector<std::vector<Answer>> expected;
   BuildOptions options;
   DeviceMemory memory = DeviceMemory::device;
+  bool resident = false;
 
   Trial(std::uint64_t seed, ValueClass value_class) {
     constexpr int kQueries = 8;
@@ -46,10 +47,11 @@ struct Trial {
                                    value_type, table.columns.size());
     memory =
         random.pick({DeviceMemory::device, DeviceMemory::device, DeviceMemory::host, DeviceMemory::managed});
+    resident = random.below(3) == 0;
   }
 
   std::string run() const {
-    const DeviceIndex index = Index::build(table.view(), options).to_device({.memory = memory});
+    const DeviceIndex index = Index::build(table.view(), options).to_device({.memory = memory, .resident = resident});
     std::vector<SearchResult> batch = index.search(queries);
     for (std::size_t q = 0; q < queries.size(); ++q) {
       if (const std::string wrong = difference(batch[q].hits, expected[q]); !wrong.empty())
@@ -67,7 +69,7 @@ struct Trial {
 
   std::string complaint(const std::string& engine, std::size_t q, const std::string& wrong) const {
     return engine + ", B=" + std::to_string(options.leaf_rows) + ", memory " +
-           std::string(device_memory_name(memory)) + ": " + wrong + "\n  " + std::to_string(table.num_rows) +
+           std::string(device_memory_name(memory)) + (resident ? ", resident: " : ": ") + wrong + "\n  " + std::to_string(table.num_rows) +
            " rows; " + describe(queries[q]);
   }
 };
