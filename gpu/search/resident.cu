@@ -8,6 +8,7 @@
 namespace culmen::gpu {
 namespace {
 
+using ::cuda::thread_scope;
 using OnDevice = ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_device>;
 using WithHost = ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_system>;
 
@@ -17,6 +18,25 @@ __device__ std::uint64_t nanoseconds() {
   return now;
 }
 
+constexpr std::uint32_t kWordsEach = (kMaxQuestionWords + kSearchThreads - 1) / kSearchThreads;  // of a thread
+
+// Calls use(i, word) for the thread's words; returns whether all have arrived.
+template <thread_scope kScope, typename Use>
+__device__ bool look_at_words(std::uint64_t* words, const ResidentRef& resident, std::uint64_t number,
+                              Use&& use) {
+  bool have_all = true;
+#pragma unroll
+  for (std::uint32_t j = 0; j < kWordsEach; ++j) {
+    const std::uint32_t i = j * kSearchThreads + threadIdx.x;
+    if (i >= resident.num_words) break;
+    const std::uint64_t word =
+        ::cuda::atomic_ref<std::uint64_t, kScope>(words[i]).load(::cuda::memory_order_relaxed);
+    have_all = have_all && static_cast<std::uint32_t>(word) == static_cast<std::uint32_t>(number);
+    use(j, word);
+  }
+  return have_all;
+}
+
 // By the first block: waits for a question, and lets all blocks read it. Or lets them leave, once it is time.
 class Doorkeeper {
  public:
@@ -24,35 +44,33 @@ class Doorkeeper {
       : resident_(resident), end_(nanoseconds() + kResidence) {}
 
   __device__ void wait_for(std::uint64_t number) const {
+    constexpr unsigned kLooksPerClock = 16;  // which costs a barrier
     // Until the search before has ended, its question must stay the newest that was given.
     if (threadIdx.x == 0 && number != resident_.first)
       while (OnDevice(resident_.state->ended).load(::cuda::memory_order_acquire) + 1 < number) {
       }
-    for (;;) {
-      // Before questions that are there: a host that never stops asking must not keep the device from others.
-      const bool is_time = threadIdx.x == 0 && (nanoseconds() > end_ || is_told_to_leave());
-      if (__syncthreads_and(take_words(static_cast<std::uint32_t>(number)) && !is_time)) {
-        if (threadIdx.x == 0) OnDevice(resident_.state->given).store(number, ::cuda::memory_order_release);
-        return;
-      }
-      if (__syncthreads_or(is_time)) return let_leave();
+    std::uint64_t words[kWordsEach];
+    for (unsigned looks = 0;; ++looks) {
+      // At first before a question that is there: a host that never stops asking must not keep the device from others.
+      if (looks % kLooksPerClock == 0 && __syncthreads_or(threadIdx.x == 0 && is_time(looks))) return let_leave();
+      const bool have_all = look_at_words<::cuda::thread_scope_system>(
+          resident_.mailbox->words, resident_, number, [&](std::uint32_t j, std::uint64_t word) { words[j] = word; });
+      if (__syncthreads_and(have_all)) break;
+    }
+#pragma unroll
+    for (std::uint32_t j = 0; j < kWordsEach; ++j) {
+      const std::uint32_t i = j * kSearchThreads + threadIdx.x;
+      if (i < resident_.num_words)
+        OnDevice(resident_.state->words[i]).store(words[j], ::cuda::memory_order_relaxed);
     }
   }
 
  private:
-  __device__ bool is_told_to_leave() const {
-    return WithHost(resident_.mailbox->to_leave).load(::cuda::memory_order_relaxed) == resident_.launch;
-  }
-
-  // Returns whether all words of the thread have arrived.
-  __device__ bool take_words(std::uint32_t number) const {
-    bool have_all = true;
-    for (std::uint32_t i = threadIdx.x; i < resident_.num_words; i += blockDim.x) {
-      const std::uint64_t word = WithHost(resident_.mailbox->words[i]).load(::cuda::memory_order_relaxed);
-      have_all = have_all && static_cast<std::uint32_t>(word) == number;
-      resident_.state->question[i] = static_cast<std::uint32_t>(word >> 32);
-    }
-    return have_all;
+  // The host's word is a read over the bus, which the first look at a question must not wait for.
+  __device__ bool is_time(unsigned looks) const {
+    return nanoseconds() > end_ ||
+           (looks > 0 &&
+            WithHost(resident_.mailbox->to_leave).load(::cuda::memory_order_relaxed) == resident_.launch);
   }
 
   __device__ void let_leave() const {
@@ -65,22 +83,21 @@ class Doorkeeper {
   std::uint64_t end_;
 };
 
-// By every block: returns whether there is a question; otherwise it is time to leave. All threads get the same answer.
-__device__ bool is_given(const ResidentRef& resident, std::uint64_t number) {
-  bool is_to_leave = false;
-  if (threadIdx.x == 0)
-    while (OnDevice(resident.state->given).load(::cuda::memory_order_acquire) < number && !is_to_leave)
-      is_to_leave = OnDevice(resident.state->left).load(::cuda::memory_order_acquire) == resident.launch;
-  return __syncthreads_or(is_to_leave) == 0;
-}
-
-// To shared memory; past the first-level cache, where the question before may still be.
-__device__ void take_question(const ResidentRef& resident, BlockShared& shared) {
+// By every block: waits for a question, and takes it to shared memory. Returns false if it is time to leave. All threads
+// get the same answer.
+__device__ bool take_question(const ResidentRef& resident, std::uint64_t number, BlockShared& shared) {
   auto* to = reinterpret_cast<std::uint32_t*>(shared.query);
-  for (std::uint32_t i = threadIdx.x; i < resident.num_words; i += blockDim.x)
-    to[i] = __ldcg(resident.state->question + i);
   clear_counters(shared);
-  __syncthreads();
+  for (;;) {
+    const bool have_all = look_at_words<::cuda::thread_scope_device>(
+        resident.state->words, resident, number, [&](std::uint32_t j, std::uint64_t word) {
+          to[j * kSearchThreads + threadIdx.x] = static_cast<std::uint32_t>(word >> 32);
+        });
+    if (__syncthreads_and(have_all)) return true;
+    if (__syncthreads_or(threadIdx.x == 0 &&
+                         OnDevice(resident.state->left).load(::cuda::memory_order_relaxed) == resident.launch))
+      return false;
+  }
 }
 
 template <typename T>
@@ -93,8 +110,7 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   const Doorkeeper doorkeeper(resident);
   for (std::uint64_t number = resident.first;; ++number) {
     if (blockIdx.x == 0) doorkeeper.wait_for(number);
-    if (!is_given(resident, number)) return;
-    take_question(resident, shared.block);
+    if (!take_question(resident, number, shared.block)) return;
     search_by_bounds<T, false>(mirror, state, room, query, shared, dynamic_shared);
     __syncthreads();  // the search's memory is used again
     if (threadIdx.x == 0 && shared.block.is_last)

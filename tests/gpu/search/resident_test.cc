@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <numeric>
 #include <span>
 #include <string>
 #include <thread>
@@ -31,6 +32,23 @@ constexpr std::chrono::nanoseconds kStay(gpu::kResidence);
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Without labels, and with ids from first_id on.
+Table plain_table(Random& random, std::size_t num_rows, int num_attributes, std::int64_t first_id) {
+  Table table = random_table(random, ValueClass::uniform_f32, num_rows, num_attributes);
+  table.labels = {};
+  table.label_name.clear();
+  table.ids.resize(num_rows);
+  std::iota(table.ids.begin(), table.ids.end(), first_id);
+  return table;
+}
+
+// Where a row is may differ.
+std::vector<Answer> answers_of(const SearchResult& result) {
+  std::vector<Answer> answers;
+  for (const Hit& hit : result.hits) answers.push_back({hit.id, hit.score});
+  return answers;
 }
 
 std::vector<Query> random_queries(Random& random, std::size_t num_attributes, int count) {
@@ -79,8 +97,7 @@ TEST(Resident, FollowsChanges) {
   SKIP_WITHOUT_GPU();
   Random random(3);
   for (const DeviceMemory memory : {DeviceMemory::device, DeviceMemory::host}) {
-    Table table = random_table(random, ValueClass::uniform_f32, 20'000, 4);
-    table.ids.clear();
+    const Table table = plain_table(random, 20'000, 4, 0);
     Index index = Index::build(table.view());
     const DeviceIndex resident = index.to_device({.memory = memory, .resident = true});
     std::int64_t next = 1'000'000;
@@ -89,10 +106,8 @@ TEST(Resident, FollowsChanges) {
       const auto first = static_cast<std::int64_t>(random.below(20'000));
       for (std::int64_t i = 0; i < 50; ++i) erased.push_back(first + i);
       index.erase(erased);
-      Table more = random_table(random, ValueClass::uniform_f32, 50, 4);
-      more.ids.clear();
-      for (int i = 0; i < 50; ++i) more.ids.push_back(next++);
-      index.insert(more.view());
+      index.insert(plain_table(random, 50, 4, next).view());
+      next += 50;
       if (random.below(3) == 0) static_cast<void>(resident.refresh());
       for (const Query& query : random_queries(random, 4, 5))
         ASSERT_EQ(resident.search(query).hits, index.search(query).hits) << describe(query);
@@ -104,13 +119,13 @@ TEST(Resident, FollowsChanges) {
 TEST(Resident, AnswersManyThreadsAtOnce) {
   SKIP_WITHOUT_GPU();
   Random random(4);
-  const Table table = random_table(random, ValueClass::uniform_f32, 100'000, 5);
+  const Table table = plain_table(random, 100'000, 5, 0);
   Index index = Index::build(table.view());
   const DeviceIndex resident = index.to_device({.resident = true});
   const std::vector<Query> queries = random_queries(random, 5, 64);
-  std::vector<std::vector<Hit>> expected;
+  std::vector<std::vector<Answer>> expected;
   expected.reserve(queries.size());
-  for (const Query& query : queries) expected.push_back(index.search(query).hits);
+  for (const Query& query : queries) expected.push_back(answers_of(index.search(query)));
   std::vector<std::string> faults(6);
   {
     std::vector<std::jthread> threads;
@@ -118,11 +133,9 @@ TEST(Resident, AnswersManyThreadsAtOnce) {
       threads.emplace_back([&, t] {
         for (std::size_t i = 0; i < num_cases(300); ++i) {
           const std::size_t q = (7 * t + i) % queries.size();
-          if (t == 5) {
-            if (resident.search(queries)[q].hits != expected[q]) faults[t] = "batch";
-          } else if (resident.search(queries[q]).hits != expected[q]) {
-            faults[t] = describe(queries[q]);
-          }
+          const SearchResult found = t == 5 ? resident.search(queries)[q] : resident.search(queries[q]);
+          if (const std::string wrong = difference(found.hits, expected[q]); !wrong.empty())
+            faults[t] = wrong + "; " + describe(queries[q]);
         }
       });
     for (int version = 0; version < 5; ++version) {
