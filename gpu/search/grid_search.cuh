@@ -27,16 +27,20 @@ struct Offers {
     rows[i] = row;
   }
 
-  // The position of offer i among the first `num`.
+  // The position of offer i among the first `num`. Warps without nodes offer nothing, in no particular order: to look for
+  // the smallest of ids that are all the same would take longer than the rest of the seed phase.
   __device__ std::uint32_t rank(std::uint32_t i, std::uint32_t num) const {
-    std::uint32_t rank = 0, equal = 0;
+    const std::uint32_t key = keys[i];
+    std::uint32_t rank = 0, equal = 0, equal_before = 0;
 #pragma unroll 16
     for (std::uint32_t other = 0; other < num; ++other) {
-      rank += keys[other] > keys[i] ? 1 : 0;
-      equal += keys[other] == keys[i] ? 1 : 0;
+      rank += keys[other] > key ? 1 : 0;
+      equal += keys[other] == key ? 1 : 0;
+      equal_before += keys[other] == key && other < i ? 1 : 0;
     }
+    if (key == KeyScale::kNone) return rank + equal_before;
     for (std::uint32_t other = 0; equal > 1 && other < num; ++other)
-      if (keys[other] == keys[i] && (ids[other] < ids[i] || (ids[other] == ids[i] && other < i))) ++rank;
+      if (keys[other] == key && (ids[other] < ids[i] || (ids[other] == ids[i] && other < i))) ++rank;
     return rank;
   }
 };
@@ -96,13 +100,12 @@ struct TwoBest {
 };
 
 // How many seeds a block writes, and how many of each warp at most: enough that the k-th best of all seeds is close
-// to the k-th best of all rows scored.
+// to the k-th best of all rows scored, also where the best rows are in few leaves.
 struct SeedShape {
   std::uint32_t each, of_a_warp;
 };
 __device__ inline SeedShape seed_shape(std::uint32_t k, const GridRoom& room) {
   if (k <= 32) return {min(8u, room.most_seeds), 4};
-  if (k <= 256) return {min(16u, room.most_seeds), 4};
   return {room.most_seeds, kMaxWarpKeys};
 }
 
