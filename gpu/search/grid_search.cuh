@@ -106,6 +106,7 @@ struct SeedShape {
 };
 __device__ inline SeedShape seed_shape(std::uint32_t k, const GridRoom& room) {
   if (k <= 32) return {min(8u, room.most_seeds), 4};
+  if (k <= 256) return {min(16u, room.most_seeds), kMaxWarpKeys};
   return {room.most_seeds, kMaxWarpKeys};
 }
 

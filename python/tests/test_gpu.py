@@ -21,9 +21,11 @@ def questions(count, width=6, seed=4):
     return np.random.default_rng(seed).normal(size=(count, width))
 
 
-def test_answers_as_the_cpu_does():
+@pytest.mark.parametrize("resident", [False, True])
+def test_answers_as_the_cpu_does(resident):
     index = index_of()
-    on_gpu = index.to("cuda:0")
+    on_gpu = index.to("cuda:0", resident=resident)
+    assert (on_gpu.num_resident_multiprocessors > 0) == resident
     assert on_gpu.device == "cuda:0" and on_gpu.memory == "device" and on_gpu.device_bytes > 0
     for weights in questions(20):
         for engine in ("auto", "bounded", "scan", "gta"):
