@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "index/filed_tree.h"
 #include "index/id_lookup.h"
 #include "index/index_metadata.h"
 #include "index/node_layout.h"
@@ -80,6 +81,8 @@ struct Snapshot : IndexMetadata, TreeRoot {
   VersionPin pin;
   // Of a version that was read from files; null: no rows are found but by a pass over all ids, or by a writer's map.
   std::shared_ptr<const IdLookup> id_lookup;
+  // Of a version that is read from files on touch, for its writer.
+  std::shared_ptr<const FiledTree> filed_tree;
 
   // For a writer, which has to know until when this version is read.
   SlotArena::OlderVersion as_older() const { return {version, pin.over()}; }

@@ -216,8 +216,9 @@ class FieldTrial {
     return check(Index::open(temporary.path() / "repaired"));
   }
 
-  static Index open_writable(const std::filesystem::path& directory) {
-    return Index::open(directory, {.writable = true, .durability = Durability::batch});
+  Index open_writable(const std::filesystem::path& directory) {
+    const Loading loading = random_.chance(0.5) ? Loading::on_touch : Loading::whole;
+    return Index::open(directory, {.writable = true, .durability = Durability::batch, .loading = loading});
   }
 
   std::string change_and_check() {
