@@ -30,7 +30,6 @@ namespace culmen {
 class Thresholds;
 
 inline constexpr int kMaxLeafRows = 4096;
-static_assert(kMaxGroups * kMaxGroupSize >= kMaxAttributes);
 
 // The slots of a tree.
 struct TreeOrder {
