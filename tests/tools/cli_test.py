@@ -739,7 +739,7 @@ class ColumnsTest(Case):
         names = [f"c{i}" for i in range(1030)]
         self.write("t.csv", ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
         self.refused("build", "t.csv", "-o", "index", code=3, says='"c8", "c9" and 1020 more (--attributes names')
-        self.culmen("build", "t.csv", "-o", "index", "--attributes", "c1,c69")
+        self.culmen("build", "t.csv", "-o", "index", "--attributes", ",".join(names[:1000]))
 
 
 class WeightsTest(Case):
