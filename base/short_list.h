@@ -14,6 +14,7 @@ class ShortList {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
  public:
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): the first size_ elements in place are written
   ShortList() = default;
   ~ShortList() = default;
   ShortList(const ShortList& other) : size_(other.size_), longer_(other.longer_) { copy_in_place(other); }
@@ -21,6 +22,7 @@ class ShortList {
     copy_in_place(other);
     other.clear();
   }
+  // NOLINTEND(cppcoreguidelines-pro-type-member-init)
   ShortList& operator=(const ShortList& other) {
     if (this != &other) *this = ShortList(other);
     return *this;
@@ -74,7 +76,7 @@ class ShortList {
 
   std::size_t size_ = 0;
   std::vector<T> longer_;  // all elements, if there are more than kInPlace
-  T in_place_[kInPlace];   // NOLINT(cppcoreguidelines-pro-type-member-init): the first size_ are written
+  T in_place_[kInPlace];   // or the first size_ of these
 };
 
 }  // namespace culmen
