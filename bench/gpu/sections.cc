@@ -112,10 +112,12 @@ int measure_resident(const Subject& subject, const DeviceIndex& resident, const 
   int wrong = 0;
   std::printf("one question: launched, and by a kernel resident on %u multiprocessors\n",
               resident.num_resident_multiprocessors());
-  std::printf("%8s %9s %9s %9s %9s %9s %9s\n", "k", "launched", "99 %", "resident", "99 %", "ratio", "nothing");
+  std::printf("%8s %9s %9s %9s %9s %9s %9s\n", "k", "launched", "99 %", "resident", "99 %", "ratio",
+              "nothing");
   for (const std::size_t k : ks) {
     const auto query_of = [&](int i) {
-      return Query{.weights = family.questions[static_cast<std::size_t>(i) % family.questions.size()], .k = k};
+      return Query{.weights = family.questions[static_cast<std::size_t>(i) % family.questions.size()],
+                   .k = k};
     };
     std::vector<double> launched, stayed, nothing;
     const auto add = [](std::vector<double>& to, const std::vector<double>& more) {

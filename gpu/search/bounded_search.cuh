@@ -26,8 +26,8 @@ inline constexpr int kBoundedLoads = 8;
 template <typename T, bool kFiltered>
 class BoundedVisit {
  public:
-  __device__ BoundedVisit(const MirrorRef& mirror, QueryRef query, BlockShared& shared, BlockCandidates& found,
-                   WorkList nodes, WorkList leaves)
+  __device__ BoundedVisit(const MirrorRef& mirror, QueryRef query, BlockShared& shared,
+                          BlockCandidates& found, WorkList nodes, WorkList leaves)
       : mirror_(mirror), query_(query), shared_(shared), found_(found), nodes_(nodes), leaves_(leaves) {}
 
   // `child`: of the node that the warp has opened.

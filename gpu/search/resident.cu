@@ -18,7 +18,8 @@ __device__ std::uint64_t nanoseconds() {
   return now;
 }
 
-constexpr std::uint32_t kWordsEach = (kMaxQuestionWords + kSearchThreads - 1) / kSearchThreads;  // of a thread
+constexpr std::uint32_t kWordsEach =
+    (kMaxQuestionWords + kSearchThreads - 1) / kSearchThreads;  // of a thread
 
 // Calls use(i, word) for the thread's words; returns whether all have arrived.
 template <thread_scope kScope, typename Use>
@@ -52,9 +53,11 @@ class Doorkeeper {
     std::uint64_t words[kWordsEach];
     for (unsigned looks = 0;; ++looks) {
       // At first before a question that is there: a host that never stops asking must not keep the device from others.
-      if (looks % kLooksPerClock == 0 && __syncthreads_or(threadIdx.x == 0 && is_time(looks))) return let_leave();
+      if (looks % kLooksPerClock == 0 && __syncthreads_or(threadIdx.x == 0 && is_time(looks)))
+        return let_leave();
       const bool have_all = look_at_words<::cuda::thread_scope_system>(
-          resident_.mailbox->words, resident_, number, [&](std::uint32_t j, std::uint64_t word) { words[j] = word; });
+          resident_.mailbox->words, resident_, number,
+          [&](std::uint32_t j, std::uint64_t word) { words[j] = word; });
       if (__syncthreads_and(have_all)) break;
     }
 #pragma unroll
@@ -95,7 +98,8 @@ __device__ bool take_question(const ResidentRef& resident, std::uint64_t number,
         });
     if (__syncthreads_and(have_all)) return true;
     if (__syncthreads_or(threadIdx.x == 0 &&
-                         OnDevice(resident.state->left).load(::cuda::memory_order_relaxed) == resident.launch))
+                         OnDevice(resident.state->left).load(::cuda::memory_order_relaxed) ==
+                             resident.launch))
       return false;
   }
 }

@@ -37,8 +37,8 @@ struct Mailbox {
 
 // In device memory; all 0 before the first launch.
 struct ResidentState {
-  std::uint64_t ended;  // the latest question whose search has ended
-  std::uint64_t left;   // the latest launch that all blocks may leave
+  std::uint64_t ended;                     // the latest question whose search has ended
+  std::uint64_t left;                      // the latest launch that all blocks may leave
   std::uint64_t words[kMaxQuestionWords];  // of the mailbox, once all of a question are there
 };
 

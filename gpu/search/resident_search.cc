@@ -32,7 +32,9 @@ struct ResidentSearch::Session {
   bool is_there() const {
     return num_launches > 0 && Word(mailbox.data()->has_left).load(std::memory_order_acquire) != num_launches;
   }
-  void tell_to_leave() const { Word(mailbox.data()->to_leave).store(num_launches, std::memory_order_release); }
+  void tell_to_leave() const {
+    Word(mailbox.data()->to_leave).store(num_launches, std::memory_order_release);
+  }
   void leave() const {
     tell_to_leave();
     workspace.stream().synchronize();
@@ -92,7 +94,8 @@ Workspace& ResidentSearch::Turn::workspace() const {
   return search_.session_->workspace;
 }
 
-void ResidentSearch::Turn::ask(const MirrorView& view, const SearchStateRef& state, const ResolvedQuery& query) {
+void ResidentSearch::Turn::ask(const MirrorView& view, const SearchStateRef& state,
+                               const ResolvedQuery& query) {
   Session& session = *search_.session_;
   // A kernel of another version would take the question for its own.
   if (session.is_there() && session.version.lock() != view.mirror) session.leave();
@@ -111,7 +114,8 @@ const ResultHeader& ResidentSearch::Turn::wait() {
   for (unsigned polls = 1; !workspace.has_ended(); ++polls) {
     // The latest launch may have left before it saw the question. One that has seen it answers before it leaves.
     if (!session.is_there() && !workspace.has_ended()) session.launch(*view_, search_.plan(*view_), number_);
-    if (polls % kPollsPerLook == 0) static_cast<void>(workspace.is_idle());  // throws if the kernel has failed
+    if (polls % kPollsPerLook == 0)
+      static_cast<void>(workspace.is_idle());  // throws if the kernel has failed
   }
   return session.workspace.wait();
 }

@@ -29,7 +29,9 @@ MirrorRef mirror_for(const MirrorView& view, Engine engine, cudaStream_t stream)
 }  // namespace
 
 SingleSearch::SingleSearch(const cuda::Limits& limits, WorkspacePool& pool, bool is_resident)
-    : limits_(limits), pool_(pool), resident_(is_resident ? std::make_unique<ResidentSearch>(limits) : nullptr) {}
+    : limits_(limits),
+      pool_(pool),
+      resident_(is_resident ? std::make_unique<ResidentSearch>(limits) : nullptr) {}
 
 bool SingleSearch::is_for_resident(const MirrorView& view, const ResolvedQuery& query, Engine engine) const {
   return resident_ != nullptr && engine == Engine::bounded && ResidentSearch::takes(view, query);

@@ -48,7 +48,8 @@ enum class DeviceLayout : std::uint8_t {
 struct DeviceGroupOptions {
   DeviceMemory memory = DeviceMemory::automatic;  // of each copy, or of each part
   DeviceLayout layout = DeviceLayout::replicate;
-  bool resident = false;  // as in DeviceOptions, of each GPU. A GPU that is named twice serves one part at a time.
+  bool resident =
+      false;  // as in DeviceOptions, of each GPU. A GPU that is named twice serves one part at a time.
 };
 
 // A GPU of a group.

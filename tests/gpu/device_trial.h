@@ -51,7 +51,8 @@ struct Trial {
   }
 
   std::string run() const {
-    const DeviceIndex index = Index::build(table.view(), options).to_device({.memory = memory, .resident = resident});
+    const DeviceIndex index =
+        Index::build(table.view(), options).to_device({.memory = memory, .resident = resident});
     std::vector<SearchResult> batch = index.search(queries);
     for (std::size_t q = 0; q < queries.size(); ++q) {
       if (const std::string wrong = difference(batch[q].hits, expected[q]); !wrong.empty())
@@ -69,8 +70,8 @@ struct Trial {
 
   std::string complaint(const std::string& engine, std::size_t q, const std::string& wrong) const {
     return engine + ", B=" + std::to_string(options.leaf_rows) + ", memory " +
-           std::string(device_memory_name(memory)) + (resident ? ", resident: " : ": ") + wrong + "\n  " + std::to_string(table.num_rows) +
-           " rows; " + describe(queries[q]);
+           std::string(device_memory_name(memory)) + (resident ? ", resident: " : ": ") + wrong + "\n  " +
+           std::to_string(table.num_rows) + " rows; " + describe(queries[q]);
   }
 };
 

@@ -74,7 +74,8 @@ TEST(Resident, SaysWhatItOccupies) {
 TEST(Resident, AnswersAsTheCpuDoes) {
   SKIP_WITHOUT_GPU();
   Random random(2);
-  for (const ValueClass kind : {ValueClass::uniform_f32, ValueClass::small_integers, ValueClass::anticorrelated}) {
+  for (const ValueClass kind :
+       {ValueClass::uniform_f32, ValueClass::small_integers, ValueClass::anticorrelated}) {
     const Table table = random_table(random, kind, 200'000, 6);
     const Index index = Index::build(table.view());
     const DeviceIndex resident = index.to_device({.resident = true});
