@@ -100,13 +100,14 @@ struct TwoBest {
 };
 
 // How many seeds a block writes, and how many of each warp at most: enough that the k-th best of all seeds is close
-// to the k-th best of all rows scored, also where the best rows are in few leaves.
+// to the k-th best of all rows scored. (Twice as many of a warp, for tables whose best rows are in few leaves, made
+// searches for 128 and 256 rows slower: they saved less than ranking them costs.)
 struct SeedShape {
   std::uint32_t each, of_a_warp;
 };
 __device__ inline SeedShape seed_shape(std::uint32_t k, const GridRoom& room) {
   if (k <= 32) return {min(8u, room.most_seeds), 4};
-  if (k <= 256) return {min(16u, room.most_seeds), kMaxWarpKeys};
+  if (k <= 256) return {min(16u, room.most_seeds), 4};
   return {room.most_seeds, kMaxWarpKeys};
 }
 

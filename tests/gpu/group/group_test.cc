@@ -254,10 +254,11 @@ TEST(Group, OfShardsFailsWithoutOneOfThem) {
   SKIP_WITHOUT_GPU();
   WrittenTree tree({.name = "shards", .first_rows = 500, .most_rows = 300, .inserts = 0.9}, 55);
   const auto published = std::make_shared<Published>(tree.version());
-  const DeviceGroup group = group_over(published, 3, DeviceMemory::device, DeviceLayout::shard);
   const std::vector<Query> queries(20, {.weights = {0.3, 0.9, 0.2}, .k = 10});
   int num_failed = 0;
   for (int nth = 1; nth < 30; ++nth) {
+    // A new one: a group keeps the memory of its searches, and makes room for a version by giving up the one before.
+    const DeviceGroup group = group_over(published, 3, DeviceMemory::device, DeviceLayout::shard);
     published->set(tree.write());
     try {
       const cuda::AllocationFault fault(nth);
