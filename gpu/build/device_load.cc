@@ -88,6 +88,9 @@ class DeviceLoader {
   bool is_alone() const { return cards_.size() == 1; }
   const LoadCard& first() const { return *cards_.front(); }
 
+  // Calls f() with the device current. If there are several, errors of CUDA name it.
+  template <typename F>
+  void with_device(int device, const F& f) const;
   // Calls f(card, i) for all devices at once: for the first in this thread, for each of the others in a thread of its
   // own. Waits for them. If several fail, throws the error of the first of them.
   template <typename F>
@@ -126,19 +129,32 @@ class DeviceLoader {
   std::vector<std::unique_ptr<Worker>> workers_;  // for all cards but the first
 };
 
+template <typename F>
+void DeviceLoader::with_device(int device, const F& f) const {
+  try {
+    const cuda::DeviceScope scope(device);
+    f();
+  } catch (const CudaError&) {
+    if (is_alone()) throw;
+    std::rethrow_exception(cuda::as_fault_of(device, std::current_exception()));
+  }
+}
+
 DeviceLoader::DeviceLoader(const TableView& table, const FilledTable* filled, const BuildOptions& options,
                            const LoadLimits& limits)
     : table_(table), filled_(filled), options_(options), limits_(limits) {
   const std::vector<int> devices = devices_that_build(options);
   const std::size_t count = devices.size();
+  cards_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const cuda::DeviceScope scope(devices[i]);
-    for (const int other : devices) cuda::open_path(devices[i], other);
     LoadReport listener = [](std::string_view, double) {};
     if (i == 0) listener = [this](std::string_view phase, double fraction) { report(phase, fraction); };
     const RowRange rows = {table.num_rows * i / count, table.num_rows * (i + 1) / count};
-    cards_.push_back(std::make_unique<LoadCard>(devices[i], table, rows, rows_of_a_chunk(table, limits),
-                                                std::move(listener)));
+    with_device(devices[i], [&] {
+      for (const int other : devices) cuda::open_path(devices[i], other);
+      cards_[i] = std::make_unique<LoadCard>(devices[i], table, rows, rows_of_a_chunk(table, limits),
+                                             std::move(listener));
+    });
     if (i > 0) workers_.push_back(std::make_unique<Worker>());
   }
 }
@@ -162,15 +178,12 @@ std::optional<DeviceLoad> DeviceLoader::run() {
 template <typename F>
 void DeviceLoader::on_one(std::size_t i, const F& f) {
   LoadCard& card = *cards_[i];
-  const cuda::DeviceScope scope(card.device());
-  try {
-    const cuda::WaitAtEnd wait(card.stream());  // also after an error: others may free what the device writes to
+  with_device(card.device(), [&] {
+    // Also after an error: others may free what the device writes to.
+    const cuda::WaitAtEnd wait(card.stream());
     f(card, i);
     card.stream().synchronize();
-  } catch (const CudaError&) {
-    if (is_alone()) throw;
-    std::rethrow_exception(cuda::as_fault_of(card.device(), std::current_exception()));
-  }
+  });
 }
 
 template <typename F>
@@ -285,8 +298,7 @@ bool DeviceLoader::finds_unique_ids() {
 void DeviceLoader::choose_partitions() {
   report("partitioning", 0);
   const PartitionPlan plan = plan_partitions(*snapshot_, table_, options_);
-  const bool has_room =
-      is_alone() && plan.sample_rows * CutSearch::row_bytes(*snapshot_) <= room(first());
+  const bool has_room = is_alone() && plan.sample_rows * CutSearch::row_bytes(*snapshot_) <= room(first());
   if (plan.kind == Partitioning::angle && has_room) {
     on_one(0, [&](LoadCard& card, std::size_t) {
       CutSearch search(*snapshot_, plan, card.stream().get());
