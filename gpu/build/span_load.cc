@@ -118,7 +118,11 @@ void SpanLoad::download(const Rows& rows) {
   const std::unique_ptr<const Made> made = std::move(made_);
   const LeafTarget& leaves = made->leaves;
   report_("copying", 0);
-  for (const Piece& piece : pieces_of(leaves)) downloader_.copy(piece.from, piece.to);
+  const auto pieces = pieces_of(leaves);
+  std::size_t largest = 0;
+  for (const Piece& piece : pieces) largest = std::max(largest, piece.to.size());
+  downloader_.reserve(largest);
+  for (const Piece& piece : pieces) downloader_.copy(piece.from, piece.to);
   tbb::parallel_for(leaves.first_leaf, leaves.first_leaf + leaves.num_leaves, [this](std::uint32_t leaf) {
     const FloatingPointScope floating_point;
     write_leaf_codes(*snapshot_.arena, leaf, snapshot_.leaf(leaf).num_rows);
