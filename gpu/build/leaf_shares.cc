@@ -26,8 +26,9 @@ PartitionSpan partitions_with(std::uint32_t first_leaf, std::uint32_t end_leaf,
 std::vector<LeafShare> share_leaves(std::span<const PartitionRange> partitions, std::size_t count) {
   const std::uint64_t num_leaves = std::uint64_t{partitions.back().first_leaf} + partitions.back().num_leaves;
   const std::uint64_t num_nodes = (num_leaves + kFanOut - 1) / kFanOut;
+  // Rounded up: if there are fewer nodes than shares, the first one has some.
   const auto start_of = [&](std::size_t i) {
-    return static_cast<std::uint32_t>(std::min(num_nodes * i / count * kFanOut, num_leaves));
+    return static_cast<std::uint32_t>(std::min((num_nodes * i + count - 1) / count * kFanOut, num_leaves));
   };
   std::vector<LeafShare> shares;
   for (std::size_t i = 0; i < count; ++i) {

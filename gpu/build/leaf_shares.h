@@ -22,7 +22,7 @@ struct LeafShare {
   PartitionSpan partitions;
 };
 
-// `count` shares of nearly equal size, some of which may be empty. partitions: of the tree.
+// `count` shares of nearly equal size, some of which may be empty, but not the first. partitions: of the tree.
 std::vector<LeafShare> share_leaves(std::span<const PartitionRange> partitions, std::size_t count);
 
 }  // namespace culmen::gpu

@@ -288,7 +288,7 @@ TEST(GroupLoad, WritesTheFilesOfTheCpu) {
 // Fewer rows or nodes than devices, and partitions that reach over several shares. Every third row is equal, or all are.
 TEST(GroupLoad, TakesAnyNumberOfRowsAndTies) {
   SKIP_WITHOUT_GPU();
-  for (const std::size_t num_rows : {0, 1, 2, 3, 7, 17, 511, 512, 513, 1025, 16'385})
+  for (const std::size_t num_rows : {0, 1, 3, 17, 512, 513, 1025, 16'385})
     for (const std::size_t num_values : {std::size_t{1}, std::size_t{3}, num_rows}) {
       Random random(num_rows);
       std::vector<float> values(num_rows);
@@ -306,7 +306,7 @@ TEST(GroupLoad, TakesAnyNumberOfRowsAndTies) {
         for (const int partitions : {1, 7}) {
           const BuildOptions options{.num_partitions = partitions, .leaf_rows = 16};
           const Outcome expected = of_cpu(table, options);
-          for (const std::size_t count : {1, 2, 3, 8})
+          for (const std::size_t count : {2, 3, 8})
             EXPECT_EQ(difference(expected, of_gpus(count, table, options)), "")
                 << num_rows << " rows, " << num_values << " values, " << partitions << " partitions, "
                 << count << " devices";

@@ -51,6 +51,7 @@ TEST(LeafShares, AreWholeNodesOneAfterTheOther) {
       ASSERT_TRUE(next % kFanOut == 0 || next == num_leaves_of(partitions)) << seed;
     }
     ASSERT_EQ(next, num_leaves_of(partitions)) << seed;
+    ASSERT_GT(shares.front().end_leaf, 0u) << seed;
   }
 }
 
