@@ -106,6 +106,7 @@ class DeviceLoader {
   void check_ids();
   bool finds_unique_ids();
   void choose_partitions();
+  std::shared_ptr<const Partitioner> find_partitioner(const PartitionPlan& plan);
   bool fits_at_once() const;
   std::shared_ptr<const LoadedTree> load_at_once();
   std::shared_ptr<const LoadedTree> finish(std::shared_ptr<SlotArrays> arrays);
@@ -223,7 +224,7 @@ std::vector<bool> DeviceLoader::cards_with_room_for_chunks() const {
   const std::uint64_t partitions = most_partitions(table_, options_, leaf_rows) / cards_.size() + 1;
   std::vector<bool> has_room;
   for (const auto& card : cards_) {
-    const std::uint64_t rows = card->num_rows();
+    const std::uint64_t rows = card->range().size();
     has_room.push_back(rows * most.table_row + most.for_table(rows, partitions) <= room(*card));
   }
   return has_room;
@@ -298,17 +299,26 @@ bool DeviceLoader::finds_unique_ids() {
 void DeviceLoader::choose_partitions() {
   report("partitioning", 0);
   const PartitionPlan plan = plan_partitions(*snapshot_, table_, options_);
-  const bool has_room = is_alone() && plan.sample_rows * CutSearch::row_bytes(*snapshot_) <= room(first());
-  if (plan.kind == Partitioning::angle && has_room) {
-    on_one(0, [&](LoadCard& card, std::size_t) {
-      CutSearch search(*snapshot_, plan, card.stream().get());
-      card.for_each_chunk("partitioning", [&](const TableChunk& chunk) { search.add(chunk); });
-      snapshot_->partitioner = std::make_shared<const Partitioner>(search.find());
-    });
-  } else {
-    snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan);
-  }
+  const bool has_room = plan.sample_rows * CutSearch::row_bytes(*snapshot_) <= room(first());
+  snapshot_->partitioner = plan.kind != Partitioning::random && has_room
+                               ? find_partitioner(plan)
+                               : make_partitioner(*snapshot_, table_, plan);
   on_each([this](LoadCard& card, std::size_t) { card.set_partitioner(*snapshot_); });
+}
+
+// On the first device, from a sample to which each gives its part.
+std::shared_ptr<const Partitioner> DeviceLoader::find_partitioner(const PartitionPlan& plan) {
+  std::optional<CutSearch> search;
+  on_one(0, [&](LoadCard& card, std::size_t) { search.emplace(*snapshot_, plan, card.stream().get()); });
+  on_each([&](LoadCard& card, std::size_t) {
+    SamplePart part(*snapshot_, plan, card.range(), card.stream().get());
+    card.for_each_chunk("partitioning", [&](const TableChunk& chunk) { part.add(chunk); });
+    search->take(part, card.device(), first().device(), card.stream().get());
+    card.stream().synchronize();
+  });
+  std::shared_ptr<const Partitioner> found;
+  on_one(0, [&](LoadCard&, std::size_t) { found = std::make_shared<const Partitioner>(search->find()); });
+  return found;
 }
 
 bool DeviceLoader::fits_at_once() const {

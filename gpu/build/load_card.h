@@ -35,7 +35,7 @@ class LoadCard {
 
   int device() const { return device_; }
   const cuda::Stream& stream() const { return stream_; }
-  std::uint64_t num_rows() const { return range_.size(); }  // that it reads
+  RowRange range() const { return range_; }  // that it reads
 
   // `stay`: see TableChunks.
   void open_chunks(bool stay) { chunks_.emplace(table_, range_, chunk_rows_, stay, stream_.get()); }
