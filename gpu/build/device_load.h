@@ -1,5 +1,5 @@
 // Bulk load on a GPU: builds the tree of index/build/bulk_load.h, byte for byte. The device does what grows with the
-// table: column statistics, keys, sort, leaves, bounds. The host chooses partitions from a sample and stacks the
+// table: column statistics, the cuts of the partitions, from a sample, keys, sort, leaves, bounds. The host stacks the
 // upper levels.
 //
 // A table that fits into device memory crosses the bus once. Otherwise the device loads as many partitions at a time
