@@ -21,8 +21,9 @@ namespace culmen {
 namespace {
 
 DeviceLoad load(const TableView& table, const BuildOptions& options) {
-  return devices_that_build(options).empty() ? DeviceLoad{bulk_load(table, options), nullptr}
-                                             : load_on_device(table, options);
+  if (devices_that_build(options).empty()) return {bulk_load(table, options), nullptr};
+  require_device_width(table.columns.size());
+  return load_on_device(table, options);
 }
 
 // For a table without ids from which rows were dropped. The other rows keep their numbers as ids, and no later row gets

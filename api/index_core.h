@@ -14,6 +14,7 @@
 
 #include "api/device_group.h"
 #include "api/device_index.h"
+#include "api/device_width.h"
 #include "api/version_cache.h"
 #include "base/with_threads.h"
 #include "cpu/byte_table.h"
@@ -94,11 +95,13 @@ class Index::Core {
   }
 
   DeviceIndex to_device(const DeviceOptions& options) {
+    require_device_width(snapshot()->attributes.size());
     snapshot()->require_all();
     return make_device_index(published_, options, take_from_device(options));
   }
 
   DeviceGroup to_devices(std::span<const int> devices, const DeviceGroupOptions& options) {
+    require_device_width(snapshot()->attributes.size());
     snapshot()->require_all();
     std::vector<DeviceOptions> each;
     std::vector<std::shared_ptr<const gpu::LoadedTree>> loaded;
@@ -124,8 +127,9 @@ class Index::Core {
   std::vector<Hit> run_engine(const ResolvedQuery& query, SearchResult& result, const SearchOptions& options);
 
   // For passes of batches.
-  std::shared_ptr<const cpu::ByteTable> codes_of(const std::shared_ptr<const Snapshot>& snapshot) {
-    return codes_.get(snapshot, [&] { return std::make_shared<cpu::ByteTable>(*snapshot); });
+  std::shared_ptr<const cpu::ByteTable> codes_of(const std::shared_ptr<const Snapshot>& snapshot,
+                                                 std::span<const double> usual_weights) {
+    return codes_.get(snapshot, [&] { return std::make_shared<cpu::ByteTable>(*snapshot, usual_weights); });
   }
   // For Engine::ta.
   std::shared_ptr<const cpu::SortedLists> lists_of(const std::shared_ptr<const Snapshot>& snapshot) {

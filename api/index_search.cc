@@ -101,7 +101,8 @@ std::vector<std::uint8_t> Index::Core::search_together(
   };
   if (!prefers_pass(*snapshot, num_queries, resolved, codes_.has(snapshot))) return {};
   std::vector<std::uint8_t> answered(num_queries);
-  cpu::pass_in_bytes(*snapshot, *codes_of(snapshot), num_queries, resolved,
+  cpu::pass_in_bytes(*snapshot, *codes_of(snapshot, usual_weights(*snapshot, num_queries, resolved)),
+                     num_queries, resolved,
                      [&](std::size_t q, std::vector<Hit> hits, const SearchStats& stats) {
                        SearchResult result;
                        result.hits = std::move(hits);

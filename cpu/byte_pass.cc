@@ -7,10 +7,12 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <utility>
 
 #include "base/floating_point_scope.h"
+#include "cpu/prefetch.h"
 #include "cpu/simd/byte_products.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/topk.h"
@@ -24,7 +26,8 @@ constexpr std::size_t kMostOfTile = 128;
 // Ids that a question may exclude: it asks for each row that its bound does not exclude.
 constexpr std::size_t kMostExcluded = 1 << 20;
 
-// A question in integers: its unit times a row's score, less `start`, lies within error(norms) of the row's sum.
+// A question in integers. Its unit times a row's score, less `start`, is the row's measure; it lies within error(norms) of
+// measure(sum, norms).
 class ByteQuestion {
  public:
   // False if its weights cannot be written so.
@@ -51,32 +54,56 @@ class ByteQuestion {
       weights[term.attribute] = static_cast<std::int8_t>(rounded);
       sum += rounded;
     }
-    start_ = middle * unit_ - 128.0 * sum;  // codes are written 128 too high
+    start_ = middle * unit_;
+    of_excess_ = 128.0 * sum;  // codes are written 128 too high
     of_codes_ = std::sqrt(losses) * (1 + kByteRounding);
     of_losses_ = std::sqrt(all) * (1 + kByteRounding);
+    set_bound(query.bound, table);
     return true;
   }
 
   double error(const LeafNorms& norms) const {
-    return of_codes_ * norms.of_codes + of_losses_ * norms.of_losses + rounding_;
+    return norms.scale * (of_codes_ * norms.of_codes + of_losses_ * norms.of_losses) + rounding_;
   }
-  // A row of at least this score has at least this sum, less the error.
-  double in_sums(double score) const {
+  // Of a score whose terms were added in any order, within rounding().
+  double measure(double score) const { return score * unit_ - start_; }
+  double rounding() const { return rounding_; }
+  double measure(std::int32_t sum, const LeafNorms& norms) const { return norms.scale * (sum - of_excess_); }
+  // Rows of the leaf with a lower sum have a measure below `floor`.
+  double least_sum(double floor, const LeafNorms& norms) const {
+    return (floor - rounding_) * norms.inverse + of_excess_ - of_codes_ * norms.of_codes -
+           of_losses_ * norms.of_losses;
+  }
+  // A row of at least this score has at least this measure.
+  double least_measure(double score) const {
     const double exact = score * unit_;
     if (!(std::fabs(exact) < 0x1p500)) return -std::numeric_limits<double>::infinity();
     return exact - start_ - std::fabs(exact) * kByteRounding;
   }
+  // No row of at most this length has a higher measure.
+  double most_measure(double length) const { return of_base_ + of_length_ * length; }
 
  private:
-  double unit_ = 1, start_ = 0, rounding_ = 0, of_codes_ = 0, of_losses_ = 0;
+  void set_bound(const BoundPlan& bound, const ByteTable& table) {
+    if (!table.has_lengths() || bound.terms.size() != 1 || bound.terms.front().row != table.length_row())
+      return;
+    const double base = bound.base * unit_, of_length = bound.terms.front().coefficient * unit_;
+    if (!(std::fabs(base) < 0x1p500 && of_length < 0x1p500)) return;
+    of_base_ = base - start_ + (std::fabs(base) + std::fabs(start_)) * kByteRounding;
+    of_length_ = of_length * (1 + kByteRounding);
+  }
+
+  double unit_ = 1, start_ = 0, of_excess_ = 0, rounding_ = 0, of_codes_ = 0, of_losses_ = 0;
+  double of_base_ = std::numeric_limits<double>::infinity(), of_length_ = 0;
 };
 
-// A row that may be among a question's best: its sum less the error, the error, and where it is.
+// A row that may be among a question's best: its measure less the error, the error, and where it is.
 struct Candidate {
   double lower;
   double error;
-  std::uint32_t slot;
+  std::uint32_t leaf;  // of the table
   std::uint32_t row;
+  bool is_plain = false;  // by its values, not by its codes
 };
 
 // A question and its best rows so far. Rows wait until there are many: then the k-th highest of their lower bounds
@@ -84,8 +111,11 @@ struct Candidate {
 template <typename T>
 class Asked {
  public:
-  Asked(std::size_t number, const ResolvedQuery& query, const ByteQuestion& code)
-      : number_(number),
+  Asked(std::size_t number, const ResolvedQuery& query, const ByteQuestion& code, const Snapshot& snapshot,
+        const ByteTable& table)
+      : snapshot_(&snapshot),
+        table_(&table),
+        number_(number),
         k_(query.k),
         code_(code),
         filter_(query.filter),
@@ -93,8 +123,11 @@ class Asked {
         terms_(query.terms.begin(), query.terms.end()),
         offset_(query.offset),
         best_(query.k, query.min_score),
-        floor_(code.in_sums(query.min_score)) {
+        floor_(code.least_measure(query.min_score)) {
     waiting_.reserve(capacity());
+    if (!table.has_rows()) return;
+    weights_.resize(snapshot.attributes.size());
+    for (const Term& term : terms_) weights_[static_cast<std::size_t>(term.attribute)] = term.weight;
   }
 
   std::size_t number() const { return number_; }
@@ -102,24 +135,32 @@ class Asked {
   // Of so many rows, k pass the filter.
   std::size_t enough() const { return k_ + num_excluded_; }
   const ByteQuestion& code() const { return code_; }
-  // The sum, less the error, below which no row can enter.
+  // The measure below which no row can enter.
   double floor() const { return floor_; }
   void raise_floor(double floor) { floor_ = std::max(floor_, floor); }
 
-  void offer(const Snapshot& snapshot, std::int32_t sum, const LeafNorms& norms, std::uint32_t slot,
-             std::uint32_t row) {
-    const double error = code_.error(norms);
-    if (sum + error < floor_) return;
+  void offer(std::int32_t sum, const LeafNorms& norms, std::uint32_t leaf, std::uint32_t row) {
+    const double error = code_.error(norms), measure = code_.measure(sum, norms);
+    if (measure + error < floor_) return;
     if (!filter_.is_everything() &&
-        !passes(snapshot, filter_, slot * static_cast<std::uint64_t>(snapshot.leaf_rows) + row))
+        !passes(*snapshot_, filter_,
+                table_->slot(leaf) * static_cast<std::uint64_t>(snapshot_->leaf_rows) + row))
       return;
-    waiting_.push_back({sum - error, error, slot, row});
-    if (waiting_.size() == capacity()) make_room(snapshot);
+    waiting_.push_back({measure - error, error, leaf, row});
+    if (waiting_.size() == capacity()) make_room();
   }
 
-  std::vector<Hit> take_sorted(const Snapshot& snapshot, SearchStats& stats) {
+  // No row of later leaves can enter.
+  void close(std::size_t num_leaves, std::size_t num_rows) {
+    num_leaves_ = num_leaves;
+    num_rows_ = num_rows;
+  }
+
+  std::vector<Hit> take_sorted(SearchStats& stats) {
     if (waiting_.size() > k_) leave_out();
-    score_waiting(snapshot);
+    score_waiting();
+    stats.leaves_visited = num_leaves_;
+    stats.rows_by_codes = num_rows_;
     stats.rows_scored = num_scored_;
     stats.candidates = num_candidates_;
     stats.replacements = best_.num_replacements();
@@ -130,36 +171,65 @@ class Asked {
  private:
   std::size_t capacity() const { return 2 * k_ + 48; }
 
+  // Rows that lie in one piece are cheap to read: after that next to none is left for an exact look.
+  void look_at_values() {
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      Candidate& c = waiting_[i];
+      if (c.is_plain || c.lower + 2 * c.error < floor_) continue;
+      if (i + 1 < waiting_.size() && !waiting_[i + 1].is_plain)
+        prefetch_bytes(table_->values<T>(*snapshot_, waiting_[i + 1].leaf, waiting_[i + 1].row),
+                       weights_.size() * sizeof(T));
+      const T* values = table_->values<T>(*snapshot_, c.leaf, c.row);
+      c.error = code_.rounding();
+      c.lower = code_.measure(simd::plain_score<T>(values, weights_, offset_)) - c.error;
+      c.is_plain = true;
+    }
+  }
+
   // More than k rows wait.
   void leave_out() {
+    if (table_->has_rows()) look_at_values();
     std::nth_element(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(k_) - 1, waiting_.end(),
                      [](const Candidate& a, const Candidate& b) { return a.lower > b.lower; });
     raise_floor(waiting_[k_ - 1].lower);
     std::erase_if(waiting_, [&](const Candidate& c) { return c.lower + 2 * c.error < floor_; });
   }
 
-  void make_room(const Snapshot& snapshot) {
+  void make_room() {
     leave_out();
-    if (waiting_.size() <= capacity() * 3 / 4) return;
-    score_waiting(snapshot);
-    raise_floor(code_.in_sums(best_.kth_bound()));
+    if (waiting_.size() > capacity() * 3 / 4) score_waiting();
   }
 
-  void score_waiting(const Snapshot& snapshot) {
-    const auto stride = static_cast<std::size_t>(snapshot.leaf_rows);
-    starts_.clear();
-    for (const Candidate& c : waiting_) starts_.push_back(snapshot.leaf_values<T>(c.slot) + c.row);
-    scores_.resize(waiting_.size());
-    simd::score_apart<T>(starts_, stride, terms_, offset_, scores_.data());
-    for (std::size_t i = 0; i < waiting_.size(); ++i) {
-      const Candidate& c = waiting_[i];
-      num_candidates_ += scores_[i] >= best_.kth_bound() ? 1 : 0;
-      best_.offer({snapshot.leaf_ids(c.slot)[c.row], scores_[i], c.slot * stride + c.row});
+  // The highest first: their scores raise the floor above that of most others.
+  void score_waiting() {
+    constexpr std::size_t kAtOnce = 8;
+    const auto most = [](const Candidate& c) { return c.lower + 2 * c.error; };
+    std::sort(waiting_.begin(), waiting_.end(),
+              [&](const Candidate& a, const Candidate& b) { return most(a) > most(b); });
+    for (std::size_t i = 0; i < waiting_.size() && most(waiting_[i]) >= floor_; i += kAtOnce) {
+      score(std::span(waiting_).subspan(i, std::min(kAtOnce, waiting_.size() - i)));
+      raise_floor(code_.least_measure(best_.kth_bound()));
     }
-    num_scored_ += waiting_.size();
     waiting_.clear();
   }
 
+  void score(std::span<const Candidate> rows) {
+    const auto stride = static_cast<std::size_t>(snapshot_->leaf_rows);
+    starts_.clear();
+    for (const Candidate& c : rows) starts_.push_back(table_->values<T>(*snapshot_, c.leaf, c.row));
+    scores_.resize(rows.size());
+    simd::score_apart<T>(starts_, table_->values_stride(), terms_, offset_, scores_.data());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Candidate& c = rows[i];
+      num_candidates_ += scores_[i] >= best_.kth_bound() ? 1 : 0;
+      const std::uint32_t slot = table_->slot(c.leaf);
+      best_.offer({snapshot_->leaf_ids(slot)[c.row], scores_[i], slot * stride + c.row});
+    }
+    num_scored_ += rows.size();
+  }
+
+  const Snapshot* snapshot_;
+  const ByteTable* table_;
   std::size_t number_, k_;
   ByteQuestion code_;
   Predicate filter_;
@@ -168,10 +238,11 @@ class Asked {
   double offset_;
   TopK best_;
   double floor_;
+  std::vector<double> weights_;  // of all attributes, for rows in one piece
   std::vector<Candidate> waiting_;
   std::vector<const T*> starts_;
   std::vector<double> scores_;
-  std::uint64_t num_scored_ = 0, num_candidates_ = 0;
+  std::uint64_t num_leaves_ = 0, num_rows_ = 0, num_scored_ = 0, num_candidates_ = 0;
 };
 
 // Some questions, which share the reading of every leaf.
@@ -186,90 +257,132 @@ class ByteTile {
     watch_ = query.watch;
     ByteQuestion code;
     if (code.write(query, table_, kernels_.most_weight, weights_.data() + asked_.size() * row_bytes()))
-      asked_.emplace_back(number, query, code);
+      asked_.emplace_back(number, query, code, snapshot_, table_);
     else
       weights_.resize(asked_.size() * row_bytes());
   }
 
   void run() {
     if (asked_.empty()) return;
-    num_padded_ = (asked_.size() + simd::kByteQuestions - 1) / simd::kByteQuestions * simd::kByteQuestions;
+    num_padded_ = padded(asked_.size());
     weights_.resize(num_padded_ * row_bytes());
     start();
-    least_.assign(num_padded_, std::numeric_limits<std::int32_t>::max());
+    least_.assign(num_padded_, kHighest);
     reaching_.resize(num_padded_ * simd::kByteVectors * simd::kByteRows);
-    for (std::size_t i = 0; i < table_.num_leaves(); ++i) visit(i);
+    open_.resize(asked_.size());
+    std::iota(open_.begin(), open_.end(), std::size_t{0});
+    std::size_t num_rows = 0;
+    for (std::size_t i = 0; i < table_.num_leaves() && !open_.empty(); ++i) {
+      if (table_.has_lengths()) close_questions(i, num_rows);
+      visit(i);
+      num_rows += snapshot_.leaf(table_.slot(i)).num_rows;
+    }
+    for (const std::size_t q : open_) asked_[q].close(table_.num_leaves(), num_rows);
   }
 
   template <typename Give>
   void give_answers(const Give& give) {
     for (Asked<T>& asked : asked_) {
       SearchStats stats;
-      std::vector<Hit> hits = asked.take_sorted(snapshot_, stats);
+      std::vector<Hit> hits = asked.take_sorted(stats);
       stats.engine = Engine::scan;
-      stats.leaves_visited = table_.num_leaves();
-      stats.rows_by_codes = snapshot_.num_rows;
-      stats.bytes_touched += table_.num_leaves() * table_.leaf_bytes();
+      stats.bytes_touched += stats.leaves_visited * table_.leaf_bytes();
       give(asked.number(), std::move(hits), stats);
     }
   }
 
  private:
   std::size_t row_bytes() const { return 4 * table_.num_quads(); }
-  simd::ByteWeights weights() const { return {weights_.data(), num_padded_}; }
+  static std::size_t padded(std::size_t num_questions) {
+    return (num_questions + simd::kByteQuestions - 1) / simd::kByteQuestions * simd::kByteQuestions;
+  }
+  simd::ByteWeights weights(std::size_t num_questions) const {
+    return {weights_.data(), padded(num_questions)};
+  }
 
-  // The first floors: in some leaves all over the table, the k-th of the highest sums of groups of rows.
+  // The first floors: in some leaves all over the table, the k-th of the highest measures of groups of rows. In a wide table
+  // the longest rows are the likeliest to be high.
   void start() {
     std::size_t most = 0;
     for (const Asked<T>& asked : asked_) most = std::max(most, asked.k());
     const std::size_t groups = std::max<std::size_t>(4, most / 4), stride = groups * simd::kByteRows;
     const std::size_t wanted = std::max(groups, std::min<std::size_t>(table_.num_leaves() / 16, 96));
-    const std::size_t step = std::max<std::size_t>(1, table_.num_leaves() / wanted);
-    std::vector<std::int32_t> maxima(num_padded_ * stride, kNoSum);
-    LeafNorms norms;
+    const std::size_t step =
+        table_.has_lengths() ? 1 : std::max<std::size_t>(1, table_.num_leaves() / wanted);
+    const std::size_t end =
+        table_.has_lengths() ? std::min(wanted, table_.num_leaves()) : table_.num_leaves();
+    std::vector<double> measures(asked_.size() * stride, kNoMeasure);  // at least those of some rows
+    std::vector<std::int32_t> maxima;
     std::size_t group = 0;
-    for (std::size_t i = 0; i < table_.num_leaves(); i += step) {
+    for (std::size_t i = 0; i < end; i += step) {
+      maxima.assign(num_padded_ * simd::kByteRows, kNoSum);
       // Whole vectors: padded rows must not count.
       const std::size_t whole = snapshot_.leaf(table_.slot(i)).num_rows / simd::kByteRows;
       for (std::size_t v = 0; v < whole; v += simd::kByteVectors)
-        kernels_.raise(table_.rows(i, v, whole), weights(), stride, maxima.data() + group * simd::kByteRows);
+        kernels_.raise(table_.rows(i, v, whole), weights(asked_.size()), simd::kByteRows, maxima.data());
+      for (std::size_t q = 0; whole > 0 && q < asked_.size(); ++q)
+        raise(asked_[q].code(), table_.norms(i), maxima.data() + q * simd::kByteRows,
+              measures.data() + q * stride + group * simd::kByteRows);
       group = (group + 1) % groups;
-      norms.of_codes = std::max(norms.of_codes, table_.norms(i).of_codes);
-      norms.of_losses = std::max(norms.of_losses, table_.norms(i).of_losses);
     }
     for (std::size_t q = 0; q < asked_.size(); ++q) {
       const std::size_t enough = asked_[q].enough();
-      const std::span<std::int32_t> mine(maxima.data() + q * stride, stride);
+      const std::span<double> mine(measures.data() + q * stride, stride);
       if (enough > stride) continue;
       const auto last = mine.begin() + static_cast<std::ptrdiff_t>(enough) - 1;
       std::nth_element(mine.begin(), last, mine.end(), std::greater());
-      if (*last != kNoSum) asked_[q].raise_floor(*last - asked_[q].code().error(norms));
+      asked_[q].raise_floor(*last);
+    }
+  }
+
+  // sums, measures: [kByteRows]
+  static void raise(const ByteQuestion& code, const LeafNorms& norms, const std::int32_t* sums,
+                    double* measures) {
+    const double error = code.error(norms);
+    for (std::size_t lane = 0; lane < simd::kByteRows; ++lane)
+      measures[lane] = std::max(measures[lane], code.measure(sums[lane], norms) - error);
+  }
+
+  // Takes out the questions that no row of the leaves from i on can answer: the last open question takes such a one's place.
+  void close_questions(std::size_t i, std::size_t num_rows) {
+    for (std::size_t place = open_.size(); place-- > 0;) {
+      Asked<T>& asked = asked_[open_[place]];
+      if (asked.code().most_measure(table_.length(i)) >= asked.floor()) continue;
+      asked.close(i, num_rows);
+      open_[place] = open_.back();
+      std::copy_n(weights_.data() + (open_.size() - 1) * row_bytes(), row_bytes(),
+                  weights_.data() + place * row_bytes());
+      open_.pop_back();
+      least_[open_.size()] = kHighest;
     }
   }
 
   void visit(std::size_t i) {
     look_at(watch_);
-    const std::uint32_t slot = table_.slot(i), num_rows = snapshot_.leaf(slot).num_rows;
+    const std::uint32_t num_rows = snapshot_.leaf(table_.slot(i)).num_rows;
     const LeafNorms& norms = table_.norms(i);
     const std::size_t num_vectors = (num_rows + simd::kByteRows - 1) / simd::kByteRows;
     for (std::size_t v = 0; v < num_vectors; v += simd::kByteVectors) {
-      for (std::size_t q = 0; q < asked_.size(); ++q) least_[q] = least_sum(asked_[q], norms);
-      const std::size_t count =
-          kernels_.reaching(table_.rows(i, v, num_vectors), weights(), least_.data(), reaching_.data());
+      for (std::size_t place = 0; place < open_.size(); ++place)
+        least_[place] = least_sum(asked_[open_[place]], norms);
+      const std::size_t count = kernels_.reaching(table_.rows(i, v, num_vectors), weights(open_.size()),
+                                                  least_.data(), reaching_.data());
       for (const simd::ReachingRow& reaching : std::span(reaching_.data(), count)) {
         const auto row = static_cast<std::uint32_t>(v * simd::kByteRows + reaching.row);
-        if (row < num_rows && reaching.question < asked_.size())
-          asked_[reaching.question].offer(snapshot_, reaching.sum, norms, slot, row);
+        if (row < num_rows && reaching.question < open_.size())
+          asked_[open_[reaching.question]].offer(reaching.sum, norms, static_cast<std::uint32_t>(i), row);
       }
     }
   }
 
   static std::int32_t least_sum(const Asked<T>& asked, const LeafNorms& norms) {
-    const double least = asked.floor() - asked.code().error(norms);
+    const double least = asked.code().least_sum(asked.floor(), norms);
     return static_cast<std::int32_t>(std::clamp(least, -kMostSum, kMostSum));  // towards 0: never too high
   }
 
   static constexpr std::int32_t kNoSum = std::numeric_limits<std::int32_t>::min();
+  static constexpr std::int32_t kHighest = std::numeric_limits<std::int32_t>::max();
+  static constexpr double kNoMeasure = -std::numeric_limits<double>::infinity();
   static constexpr double kMostSum = 0x1p30;
 
   const Snapshot& snapshot_;
@@ -277,7 +390,8 @@ class ByteTile {
   const simd::ByteKernels& kernels_;
   Watch* watch_ = nullptr;  // of the call whose questions these are
   std::vector<Asked<T>> asked_;
-  std::vector<std::int8_t> weights_;
+  std::vector<std::size_t> open_;     // of asked_, those that further leaves may answer
+  std::vector<std::int8_t> weights_;  // of the open questions, in their order
   std::vector<std::int32_t> least_;
   std::vector<simd::ReachingRow> reaching_;
   std::size_t num_padded_ = 0;

@@ -2,11 +2,14 @@
 // question in 8 bits, their products summed in integers. Rows whose sum allows a score that reaches the question's k-th
 // score so far are scored exactly, so answers are those of every other engine.
 //
-// Rigour: a value a is m + s (c + e) (cpu/byte_table.h). With u a question's unit, its weight w s u is q + f, q the
+// Rigour: a value a is m + s g (c + e) (cpu/byte_table.h). With u a question's unit, its weight w s u is q + f, q the
 // integer, f what that loses. By Cauchy and Schwarz
-//   | u sum w a  -  u sum w m  -  sum q c |  <=  |f| |c| + |w s u| |e|,
-// with the norms |c| and |e| of the row of a leaf that has the largest. Rounding in binary64 is covered by 2^-40 of the
+//   | u sum w a  -  u sum w m  -  g sum q c |  <=  g (|f| |c| + |w s u| |e|),
+// with the norms |c| and |e| of the row of a leaf that has the largest. Rounding in binary64 is covered by 2^-38 of the
 // sum of all sizes.
+//
+// In a wide table a question leaves the pass at the first leaf whose length excludes all of its rows: later ones are
+// shorter.
 //
 // Cost: d / 4 integer instructions for 16 rows of a question, and what ByteTable costs.
 #pragma once

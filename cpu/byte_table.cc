@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/floating_point_scope.h"
 
 namespace culmen::cpu {
 namespace {
 
-constexpr std::size_t kMostCodeBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostCodeBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostRowBytes = std::size_t{1} << 30;
 constexpr double kMostCode = 127;
 // Sizes within these limits neither overflow nor underflow on the way.
 constexpr double kLargest = 0x1p400, kSmallest = 0x1p-400;
@@ -22,6 +24,21 @@ std::vector<AttributeCode> attribute_codes(const Snapshot& snapshot) {
     codes.push_back({stats.minimum + range / 2, range > 0 ? range / (2 * kMostCode) : 1.0, stats.max_abs()});
   }
   return codes;
+}
+
+// Steps of a wide table: none is below that of the range, so that codes are at most kMostCode.
+void balance_steps(std::span<const double> usual_weights, std::vector<AttributeCode>& codes) {
+  constexpr double kLeastWeight = 0x1p-10, kMostSteps = 0x1p20;  // beside the largest
+  const double largest = *std::max_element(usual_weights.begin(), usual_weights.end());
+  if (!(largest > 0x1p-200 && largest < 0x1p200)) return;
+  std::vector<double> steps;
+  double unit = 0;  // of steps
+  for (std::size_t a = 0; a < codes.size(); ++a) {
+    steps.push_back(std::sqrt(codes[a].step / std::max(usual_weights[a] / largest, kLeastWeight)));
+    unit = std::max(unit, codes[a].step / steps[a]);
+  }
+  for (std::size_t a = 0; a < codes.size(); ++a)
+    codes[a].step = std::min(steps[a] * unit, codes[a].step * kMostSteps);
 }
 
 bool is_usual(const AttributeStats& stats) {
@@ -46,28 +63,82 @@ bool ByteTable::can_hold(const Snapshot& snapshot) {
   return true;
 }
 
-ByteTable::ByteTable(const Snapshot& snapshot)
+ByteTable::ByteTable(const Snapshot& snapshot, std::span<const double> usual_weights)
     : leaves_(snapshot.order().ascending_leaves),
       attributes_(attribute_codes(snapshot)),
       num_quads_((attributes_.size() + 3) / 4),
       leaf_rows_(static_cast<std::size_t>(snapshot.leaf_rows)),
       words_(new std::uint32_t[leaves_.size() * num_quads_ * leaf_rows_]),
       norms_(leaves_.size()) {
-  std::vector<simd::ByteScale> scales;
-  for (const AttributeCode& code : attributes_) scales.push_back({code.middle, 1 / code.step});
+  if (snapshot.layout.is_wide()) {
+    order_by_length(snapshot);
+    if (!usual_weights.empty()) balance_steps(usual_weights, attributes_);
+    const std::size_t bytes = leaves_.size() * leaf_rows_ * attributes_.size() * snapshot.value_bytes();
+    if (bytes <= kMostRowBytes) rows_.reset(new std::byte[bytes]);
+  }
   visit_value_type(snapshot, [&]<typename T>(T) {
     tbb::parallel_for(std::size_t{0}, leaves_.size(), [&](std::size_t i) {
       const FloatingPointScope floating_point;
-      write_leaf<T>(snapshot, i, scales);
+      write_leaf<T>(snapshot, i);
+      if (rows_ != nullptr) write_rows<T>(snapshot, i);
     });
   });
 }
 
+void ByteTable::order_by_length(const Snapshot& snapshot) {
+  length_row_ = snapshot.layout.length_row(Extreme::maximum);
+  std::vector<std::pair<double, std::uint32_t>> by_length;
+  for (const std::uint32_t slot : snapshot.order().nodes) {
+    const NodeRef node = snapshot.node(slot);
+    if (node.header().level != 1) continue;
+    const BoundRow& lengths = node.bounds()[length_row_];
+    for (std::uint32_t c = 0; c < node.header().num_children; ++c)
+      by_length.emplace_back(-static_cast<double>(lengths[c]), node.children()[c]);
+  }
+  std::sort(by_length.begin(), by_length.end());
+  lengths_.resize(leaves_.size());
+  for (std::size_t i = 0; i < leaves_.size(); ++i) {
+    lengths_[i] = -by_length[i].first;
+    leaves_[i] = by_length[i].second;
+  }
+}
+
+// As small as the codes of the leaf's values, which its zone map limits, can have it.
 template <typename T>
-void ByteTable::write_leaf(const Snapshot& snapshot, std::size_t i, std::span<const simd::ByteScale> scales) {
+double ByteTable::scale_of(const Snapshot& snapshot, std::size_t i) const {
+  constexpr double kLeast = 0x1p-10;
+  const T* highest = snapshot.zone_vector<T>(leaves_[i], Extreme::maximum);
+  const T* lowest = snapshot.zone_vector<T>(leaves_[i], Extreme::minimum);
+  double farthest = 0;
+  for (std::size_t a = 0; a < attributes_.size(); ++a) {
+    const AttributeCode& code = attributes_[a];
+    const double distance = std::max(highest[a] - code.middle, code.middle - lowest[a]);
+    farthest = std::max(farthest, distance / (kMostCode * code.step));
+  }
+  return std::clamp(farthest, kLeast, 1.0);
+}
+
+template <typename T>
+void ByteTable::write_rows(const Snapshot& snapshot, std::size_t i) {
+  constexpr std::size_t kAtOnce = 16;  // rows of a cache line
+  const std::size_t width = attributes_.size(), num_rows = snapshot.leaf(leaves_[i]).num_rows;
+  const T* columns = snapshot.leaf_values<T>(leaves_[i]);
+  T* rows = reinterpret_cast<T*>(rows_.get()) + i * leaf_rows_ * width;
+  for (std::size_t first = 0; first < num_rows; first += kAtOnce)
+    for (std::size_t a = 0; a < width; ++a)
+      for (std::size_t r = first; r < std::min(first + kAtOnce, num_rows); ++r)
+        rows[r * width + a] = columns[a * leaf_rows_ + r];
+}
+
+template <typename T>
+void ByteTable::write_leaf(const Snapshot& snapshot, std::size_t i) {
+  const double scale = scale_of<T>(snapshot, i);
+  std::vector<simd::ByteScale> scales;
+  scales.reserve(attributes_.size());
+  for (const AttributeCode& code : attributes_) scales.push_back({code.middle, 1 / (code.step * scale)});
   const simd::ByteSquares squares = simd::byte_codes(snapshot.leaf_values<T>(leaves_[i]), leaf_rows_,
                                                      snapshot.leaf(leaves_[i]).num_rows, scales, words_of(i));
-  norms_[i] = {norm_of(squares.codes), norm_of(squares.losses)};
+  norms_[i] = {scale, 1 / scale, norm_of(squares.codes), norm_of(squares.losses)};
 }
 
 simd::ByteRows ByteTable::rows(std::size_t i, std::size_t first, std::size_t num_vectors) const {

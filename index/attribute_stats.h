@@ -75,10 +75,12 @@ inline bool sums_are_exact(std::span<const AttributeStats> stats, std::span<cons
   return quantum >= -1000 && 2 * extent <= std::ldexp(1.0, std::min(quantum + 53, 1000));
 }
 
-inline BoundUnit bound_unit(const AttributeStats& stats) {
+// is_centred: values count from the middle of the range, not from its lower end.
+inline BoundUnit bound_unit(const AttributeStats& stats, bool is_centred = false) {
   const double range = stats.maximum - stats.minimum;
   BoundUnit result;
-  if (std::isfinite(range)) result.origin = stats.minimum;  // else a - origin could overflow
+  if (std::isfinite(range))
+    result.origin = stats.minimum + (is_centred ? range / 2 : 0);  // else a - origin could overflow
   const double extent = std::isfinite(range) ? range : stats.max_abs();
   if (extent > 0) {
     int exponent = 0;

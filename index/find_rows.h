@@ -1,4 +1,4 @@
-// Finds rows by their ids, in any version of an index: only writers have a map of ids in memory (index/write/id_map.h).
+// Finds rows by their ids, in any version of an index: only writers know where all ids are (index/write/pages_of_ids.h).
 #pragma once
 
 #include <cstdint>

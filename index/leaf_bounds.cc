@@ -25,8 +25,9 @@ LeafBounds::LeafBounds(const BoundLayout& layout, std::span<const BoundUnit> uni
 template <typename T>
 void LeafBounds::compute(const T* values, int num_rows, std::span<float> rows) {
   to_units(values, num_rows);
-  for (const BoundLayout::Group& group : layout_.groups()) write_group(group, num_rows, rows);
+  for (int g = 0; g < layout_.num_groups(); ++g) write_group(layout_.group(g), num_rows, rows);
   if (layout_.has_total()) write_total(num_rows, rows);
+  if (layout_.is_wide()) write_length(num_rows, rows);
 }
 
 template <typename T>
@@ -70,6 +71,26 @@ void LeafBounds::write_total(int num_rows, std::span<float> rows) const {
             sum_error(sum_of_max_abs, layout_.num_attributes()), rows);
 }
 
+// Squares that underflow lose less than the smallest float.
+void LeafBounds::write_length(int num_rows, std::span<float> rows) const {
+  constexpr double kRounding = 0x1p-40;    // of sums of up to kMaxAttributes squares, and their root
+  int exponent = units_.front().exponent;  // of the unit of lengths, the largest
+  for (const BoundUnit& unit : units_) exponent = std::max(exponent, unit.exponent);
+  std::vector<double> squares(static_cast<std::size_t>(num_rows));
+  for (std::size_t i = 0; i < max_abs_.size(); ++i) {
+    const double scale = std::ldexp(1.0, units_[i].exponent - exponent);
+    for (std::size_t r = 0; r < squares.size(); ++r) {
+      const double x = units_values_[i * stride_ + r] * scale;
+      squares[r] += x * x;
+    }
+  }
+  const auto [least, most] = std::minmax_element(squares.begin(), squares.end());
+  const auto row = static_cast<std::size_t>(layout_.length_row(Extreme::maximum));
+  rows[row] = bound_above(std::sqrt(*most) * (1 + kRounding) + 0x1p-500);
+  rows[row + static_cast<std::size_t>(layout_.first_minimum_row())] =
+      bound_below(std::max(0.0, std::sqrt(*least) * (1 - kRounding) - 0x1p-500));
+}
+
 // Writes the row of a maximum, and that of the minimum of the same sum.
 void LeafBounds::write_row(int row, double maximum, double minimum, double error_bound,
                            std::span<float> rows) const {
@@ -82,7 +103,8 @@ void LeafBounds::write_row(int row, double maximum, double minimum, double error
 std::vector<double> bound_error(const BoundLayout& layout, std::span<const double> max_abs) {
   std::vector<double> error_bound(static_cast<std::size_t>(layout.num_rows()));
   std::vector<double> sums(std::size_t{1} << kMaxGroupSize);
-  for (const BoundLayout::Group& group : layout.groups()) {
+  for (int g = 0; g < layout.num_groups(); ++g) {
+    const BoundLayout::Group group = layout.group(g);
     for (std::size_t mask = 1; mask < std::size_t{1} << group.size; ++mask) {
       const auto lowest = static_cast<std::size_t>(std::countr_zero(mask));
       sums[mask] =

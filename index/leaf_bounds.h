@@ -34,6 +34,7 @@ class LeafBounds {
   void to_units(const T* values, int num_rows);
   void write_group(const BoundLayout::Group& group, int num_rows, std::span<float> rows);
   void write_total(int num_rows, std::span<float> rows) const;
+  void write_length(int num_rows, std::span<float> rows) const;
   void write_row(int row, double maximum, double minimum, double error_bound, std::span<float> rows) const;
 
   const BoundLayout& layout_;

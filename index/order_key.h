@@ -9,7 +9,8 @@ namespace culmen {
 
 // Rows ascend by key, then by id. From the top bit: partition (20 bits), largest scaled attribute (30, descending), sum
 // of the scaled attributes, each clamped to 0..1 (14, descending). If the largest attribute ties, as in tables full of
-// ties, the sum keeps similar rows together.
+// ties, the sum keeps similar rows together. In wide tables the length of the row (index/partitioner.h) takes the place of
+// the largest scaled attribute.
 using OrderKey = std::uint64_t;
 inline constexpr int kPartitionBits = 20;
 inline constexpr int kLargestBits = 30;

@@ -7,13 +7,15 @@
 #include <cstdint>
 
 #include "base/host_device.h"
+#include "culmen/schema.h"
 
 namespace culmen {
 
 // As PartitionLevel::coordinate: each part has a coordinate of its own. That is attribute i, or, from kFirstAngle on,
 // angle i - kFirstAngle.
 inline constexpr std::uint32_t kOwnCoordinate = ~0u;
-inline constexpr std::uint8_t kFirstAngle = 128;
+using Coordinate = std::uint16_t;
+inline constexpr Coordinate kFirstAngle = kMaxAttributes;
 
 // Each part of the level before is cut into `parts` by `coordinate`: 0 is the sum of the scaled attributes, i > 0 is
 // angle i.

@@ -35,6 +35,8 @@ void Partitioner::set_inverse() {
     const double inverse = half_range > 0 ? 1.0 / half_range : 0.0;
     inverse_.push_back(std::min(inverse, std::numeric_limits<double>::max()));
   }
+  for (const double inverse : inverse_)
+    if (inverse > 0 && (length_inverse_ == 0 || inverse < length_inverse_)) length_inverse_ = inverse;
 }
 
 Partitioner Partitioner::random(std::span<const AttributeStats> ranges, std::uint32_t num_partitions) {
@@ -50,7 +52,7 @@ Partitioner Partitioner::random(std::span<const AttributeStats> ranges, std::uin
 
 Partitioner Partitioner::restore(Partitioning kind, std::vector<double> minimum, std::vector<double> maximum,
                                  std::vector<std::int32_t> splits, std::vector<double> cuts,
-                                 std::vector<std::uint8_t> own_coordinates, std::uint32_t num_partitions) {
+                                 std::vector<Coordinate> own_coordinates, std::uint32_t num_partitions) {
   std::uint64_t product = 1;
   std::size_t num_cuts = 0;
   bool good = minimum.size() == maximum.size() && num_partitions >= 1 && num_partitions <= kMaxPartitions &&
@@ -65,7 +67,7 @@ Partitioner Partitioner::restore(Partitioning kind, std::vector<double> minimum,
   if (kind == Partitioning::random) good = good && splits.empty() && cuts.empty();
   if (kind != Partitioning::random) good = good && product == num_partitions && num_cuts == cuts.size();
   good = good && own_coordinates.size() == (kind == Partitioning::kd ? cuts.size() : 0) &&
-         std::ranges::all_of(own_coordinates, [d = minimum.size()](std::uint8_t own) {
+         std::ranges::all_of(own_coordinates, [d = minimum.size()](Coordinate own) {
            return own < d || (own > kFirstAngle && own - kFirstAngle < static_cast<int>(d));
          });
   if (!good) throw InvalidArgument("the parts of the partitioner do not fit together");
@@ -77,8 +79,20 @@ Partitioner Partitioner::restore(Partitioning kind, std::vector<double> minimum,
   result.cuts_ = std::move(cuts);
   result.own_coordinates_ = std::move(own_coordinates);
   result.set_inverse();
+  result.num_angles_ = result.count_angles();
   result.late_splits_ = LateSplits(num_partitions);
   return result;
+}
+
+// 0, or the number after that of the last angle by which a level or a part is cut.
+std::size_t Partitioner::count_angles() const {
+  std::size_t count = 0;
+  for (const PartitionLevel& level : levels())
+    if (level.coordinate != kOwnCoordinate && level.coordinate > 0)
+      count = std::max<std::size_t>(count, level.coordinate + 1);
+  for (const Coordinate own : own_coordinates_)
+    if (own >= kFirstAngle) count = std::max<std::size_t>(count, own - kFirstAngle + 1);
+  return count;
 }
 
 Partitioner Partitioner::clustered_by(std::uint32_t column) const {
@@ -106,9 +120,20 @@ RowChunk Partitioner::scaled(const RowChunk& chunk) const {
   return result;
 }
 
+std::vector<double> Partitioner::lengths(const RowChunk& chunk) const {
+  std::vector<double> result(is_wide() ? chunk.num_rows() : 0);
+  if (result.empty()) return result;
+  for (std::size_t i = 0; i < chunk.num_attributes(); ++i) {
+    const std::span<const double> values = chunk.attribute(i);
+    for (std::size_t r = 0; r < result.size(); ++r) result[r] += square_in_length(values[r], i);
+  }
+  for (double& length : result) length = length_of(length);
+  return result;
+}
+
 void Partitioner::keys(const RowChunk& chunk, std::uint64_t first_row, std::uint64_t num_rows,
                        std::span<OrderKey> out, std::span<const double> cluster_values) const {
-  const RowCoordinates coordinates(scaled(chunk), kind_);
+  const RowCoordinates coordinates(scaled(chunk), lengths(chunk), num_angles_);
   const std::size_t rows = chunk.num_rows();
   std::vector<std::uint32_t> partition(rows, 0);
   if (kind_ == Partitioning::random) {
@@ -122,8 +147,8 @@ void Partitioner::keys(const RowChunk& chunk, std::uint64_t first_row, std::uint
       partition[r] = late_splits_.partition_of(partition[r], [&](std::size_t column) {
         return column < chunk.num_attributes() ? chunk(r, column) : cluster_values[r];
       });
-  std::vector<double> largest(rows, 0.0);
-  for (std::size_t i = 0; i < chunk.num_attributes(); ++i) {
+  std::vector<double> largest = is_wide() ? lengths(chunk) : std::vector<double>(rows, 0.0);
+  for (std::size_t i = 0; !is_wide() && i < chunk.num_attributes(); ++i) {
     const std::span<const double> values = chunk.attribute(i);
     for (std::size_t r = 0; r < rows; ++r)
       largest[r] = std::max(largest[r], scaled_value(values[r], minimum_[i], inverse_[i]));

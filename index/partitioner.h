@@ -13,11 +13,15 @@
 // into the same partition.
 // random cuts by position in the table.
 //
+// In wide tables (index/bound_layout.h) shells are cut by length, a row's distance from the middle of all ranges, and the
+// default has no angles: rows of like length are neighbours.
+//
 // Partitions that have grown since the build are split further (index/late_splits.h). A clustered build begins with one
 // partition, and splits it first by the cluster column.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,6 +29,7 @@
 
 #include "culmen/schema.h"
 #include "index/attribute_stats.h"
+#include "index/bound_layout.h"
 #include "index/late_splits.h"
 #include "index/order_key.h"
 #include "index/partition_level.h"
@@ -44,7 +49,7 @@ class Partitioner {
   // A partitioner from its parts (see the accessors below). Throws InvalidArgument if they do not fit together.
   static Partitioner restore(Partitioning kind, std::vector<double> minimum, std::vector<double> maximum,
                              std::vector<std::int32_t> splits, std::vector<double> cuts,
-                             std::vector<std::uint8_t> own_coordinates, std::uint32_t num_partitions);
+                             std::vector<Coordinate> own_coordinates, std::uint32_t num_partitions);
   // A copy whose late splits may cut by `column` as well. Throws InvalidArgument if it is random.
   Partitioner clustered_by(std::uint32_t column) const;
   // A copy with more late splits, in this order. Throws InvalidArgument if one of them does not fit.
@@ -61,6 +66,17 @@ class Partitioner {
 
   // Attributes scaled to 0..1 and clamped.
   RowChunk scaled(const RowChunk& chunk) const;
+  // Of rows in a wide table: their distances from the middle of all ranges, in a common unit in which few are above 1.
+  // Else empty.
+  std::vector<double> lengths(const RowChunk& chunk) const;
+  bool is_wide() const { return minimum_.size() > static_cast<std::size_t>(kMaxGroupedAttributes); }
+  // What attribute i adds to the square of a row's length, and the length of all squares.
+  double square_in_length(double value, std::size_t i) const {
+    // Halves, because the difference could overflow.
+    const double x = (value * 0.5 - (minimum_[i] * 0.25 + maximum_[i] * 0.25)) * length_inverse_ * 2;
+    return x * x;
+  }
+  double length_of(double squares) const { return std::sqrt(squares / static_cast<double>(minimum_.size())); }
 
   Partitioning kind() const { return kind_; }
   std::uint32_t num_partitions() const { return late_splits_.num_partitions(); }
@@ -81,30 +97,35 @@ class Partitioner {
   const std::vector<double>& inverse() const { return inverse_; }
   const std::vector<std::int32_t>& splits() const { return splits_; }
   const std::vector<double>& cuts() const { return cuts_; }
-  const std::vector<std::uint8_t>& own_coordinates() const { return own_coordinates_; }
+  const std::vector<Coordinate>& own_coordinates() const { return own_coordinates_; }
   std::vector<PartitionLevel> levels() const { return partition_levels(kind_, splits_, minimum_.size()); }
 
  private:
   void set_inverse();
+  std::size_t count_angles() const;
 
   Partitioning kind_ = Partitioning::random;
   std::vector<double> minimum_, maximum_;  // [num_attributes] oriented; the range that is scaled to 0..1
   std::vector<double> inverse_;            // 1 / (half the range)
   std::vector<std::int32_t> splits_;  // [num levels] parts per part; at least 2, but 1 at level 0: no shells
   std::vector<double> cuts_;          // level by level, part by part: splits[level] - 1 ascending cuts
-  std::vector<std::uint8_t> own_coordinates_;  // kd: of each cut, see kOwnCoordinate; 0 for shells
+  std::vector<Coordinate> own_coordinates_;  // kd: of each cut, see kOwnCoordinate; 0 for shells
+  double length_inverse_ = 0;                // 1 / (half the widest range)
+  std::size_t num_angles_ = 0;               // cuts are by lower angles only
   LateSplits late_splits_;
   std::optional<std::uint32_t> cluster_;
 };
 
 template <typename Value>
 OrderKey Partitioner::order_of(const Value& value) const {
-  double largest = 0, sum = 0;
+  double largest = 0, sum = 0, squares = 0;
   for (std::size_t i = 0; i < minimum_.size(); ++i) {
     const double x = scaled_value(value(i), minimum_[i], inverse_[i]);
     largest = std::max(largest, x);
     sum += cut_off_at_one(x);
+    if (is_wide()) squares += square_in_length(value(i), i);
   }
+  if (is_wide()) largest = length_of(squares);
   return pack_order(largest, sum / static_cast<double>(minimum_.size()));
 }
 

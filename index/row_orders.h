@@ -2,6 +2,7 @@
 // and their order are the same for each row, so the bits are as well.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -11,6 +12,16 @@
 namespace culmen {
 
 inline constexpr std::size_t kOrdersAtOnce = 128;
+
+template <typename T>
+void lengths_of_rows(const Partitioner& partitioner, const T* values, std::size_t stride,
+                     std::span<double> out) {
+  std::ranges::fill(out, 0.0);
+  for (std::size_t i = 0; i < partitioner.minimum().size(); ++i)
+    for (std::size_t r = 0; r < out.size(); ++r)
+      out[r] += partitioner.square_in_length(static_cast<double>(values[i * stride + r]), i);
+  for (double& length : out) length = partitioner.length_of(length);
+}
 
 // For out.size() <= kOrdersAtOnce rows. Attribute i of row r is values[i * stride + r].
 template <typename T>
@@ -28,6 +39,7 @@ void orders_of_rows(const Partitioner& partitioner, const T* values, std::size_t
       sum[r] += cut_off_at_one(x);
     }
   }
+  if (partitioner.is_wide()) lengths_of_rows(partitioner, values, stride, {largest, out.size()});
   for (std::size_t r = 0; r < out.size(); ++r)
     out[r] = pack_order(largest[r], sum[r] / static_cast<double>(num_attributes));
 }

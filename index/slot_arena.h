@@ -5,8 +5,8 @@
 // follow slot by slot.
 //
 // An arena may have a source (index/slot_source.h): then whoever reads a slot by a const call reads it from the files,
-// unless somebody has before, and such calls throw FormatError or IoError. Writers and kernels, which have addresses of
-// many slots, call require_all() first.
+// unless somebody has before, and such calls throw FormatError or IoError. Kernels, which have addresses of many slots,
+// call require_all() first. Writers read by const calls alone, and write to slots that are not in the files.
 #pragma once
 
 #include <atomic>
@@ -144,8 +144,10 @@ class SlotArena {
     return LeafFields(fields_[slot]);
   }
   void set_fields(std::size_t slot, std::span<const std::byte> bytes);
-  // Whether any leaf has had some. Needs require_all().
-  bool has_fields() const { return has_fields_.load(std::memory_order_relaxed); }
+  // Whether any leaf has had some, or may have some in the files.
+  bool has_fields() const {
+    return has_fields_.load(std::memory_order_relaxed) || (source_ != nullptr && source_->has_fields());
+  }
 
   // Of a node: see index/child_zones.h.
   ChildZonesLayout child_zones_layout() const { return {shape_.num_attributes, shape_.num_fields}; }

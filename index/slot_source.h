@@ -22,7 +22,10 @@ class SlotsRead {
       : num_slots_(num_slots), is_read_(std::make_unique<std::atomic<bool>[]>(num_slots)) {}
 
   std::size_t size() const { return num_slots_; }
-  bool has(std::size_t slot) const { return is_read_[slot].load(std::memory_order_acquire); }
+  // Slots beyond these were never in a file.
+  bool has(std::size_t slot) const {
+    return slot >= num_slots_ || is_read_[slot].load(std::memory_order_acquire);
+  }
 
   // Calls read() unless the slot is there. It must not contain a parallel loop.
   template <typename Read>
@@ -42,14 +45,22 @@ class SlotsRead {
 
 class SlotSource {
  public:
-  SlotSource(std::size_t num_leaves, std::size_t num_nodes)
-      : leaves_(num_leaves), labels_(num_leaves), fields_(num_leaves), nodes_(num_nodes) {}
+  SlotSource(std::size_t num_leaves, std::size_t num_nodes, bool has_fields)
+      : has_fields_(has_fields),
+        leaves_(num_leaves),
+        labels_(num_leaves),
+        fields_(num_leaves),
+        nodes_(num_nodes) {}
   SlotSource(const SlotSource&) = delete;
   SlotSource& operator=(const SlotSource&) = delete;
   virtual ~SlotSource() = default;
 
-  // True once require_all() has succeeded. Only then may slots be written, and slots beyond those of the files be used.
+  // True once require_all() has succeeded. Until then nobody may write to the slots of the files: they would be read over
+  // what was written, and checked against it. Slots beyond them are free to be used.
   bool has_all() const { return has_all_.load(std::memory_order_acquire); }
+
+  // Whether a leaf may have fields or gaps, read or not.
+  bool has_fields() const { return has_fields_; }
 
   bool has_leaf(std::size_t leaf) const { return has_all() || leaves_.has(leaf); }
   bool has_node(std::size_t node) const { return has_all() || nodes_.has(node); }
@@ -90,6 +101,7 @@ class SlotSource {
   virtual void read_rest() = 0;
 
  private:
+  const bool has_fields_;
   SlotsRead leaves_, labels_, fields_, nodes_;
   std::mutex all_mutex_;
   std::atomic<bool> has_all_ = false;

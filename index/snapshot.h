@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "index/filed_tree.h"
 #include "index/id_lookup.h"
 #include "index/index_metadata.h"
 #include "index/node_layout.h"
@@ -29,7 +30,6 @@ namespace culmen {
 class Thresholds;
 
 inline constexpr int kMaxLeafRows = 4096;
-static_assert(kMaxGroups * kMaxGroupSize >= kMaxAttributes);
 
 // The slots of a tree.
 struct TreeOrder {
@@ -80,6 +80,8 @@ struct Snapshot : IndexMetadata, TreeRoot {
   VersionPin pin;
   // Of a version that was read from files; null: no rows are found but by a pass over all ids, or by a writer's map.
   std::shared_ptr<const IdLookup> id_lookup;
+  // Of a version that is read from files on touch, for its writer.
+  std::shared_ptr<const FiledTree> filed_tree;
 
   // For a writer, which has to know until when this version is read.
   SlotArena::OlderVersion as_older() const { return {version, pin.over()}; }

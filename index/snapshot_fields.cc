@@ -78,6 +78,48 @@ AttributeStats present_range(const Snapshot& s, std::size_t leaf, std::size_t at
   return range;
 }
 
+namespace {
+
+void cover(AttributeStats& range, double minimum, double maximum) {
+  range.minimum = std::min(range.minimum, minimum);
+  range.maximum = std::max(range.maximum, maximum);
+}
+
+// Zone maps cover stand-ins as well: an extreme that is not the stand-in is the value of a row.
+void cover_node(const Snapshot& s, std::uint32_t slot, std::size_t attribute, AttributeStats& range) {
+  const ChildGaps gaps = s.arena->child_zones(slot).gaps(attribute);
+  if (gaps.some_present == 0) return;
+  AttributeStats zone;
+  visit_value_type(s, [&]<typename T>(T) {
+    zone.minimum = static_cast<double>(s.node_zone_vector<T>(slot, Extreme::minimum)[attribute]);
+    zone.maximum = static_cast<double>(s.node_zone_vector<T>(slot, Extreme::maximum)[attribute]);
+  });
+  if (zone.minimum >= range.minimum && zone.maximum <= range.maximum) return;
+  const double stand_in = s.stand_ins.empty() ? 0 : s.stand_ins[attribute];
+  if (gaps.some_missing == 0 || (zone.minimum != stand_in && zone.maximum != stand_in))
+    return cover(range, zone.minimum, zone.maximum);
+  const NodeRef node = s.node(slot);
+  for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
+    const std::uint32_t child = node.children()[c];
+    if (node.header().level > 1) {
+      cover_node(s, child, attribute, range);
+    } else {
+      const AttributeStats of_leaf = present_range(s, child, attribute);
+      cover(range, of_leaf.minimum, of_leaf.maximum);
+    }
+  }
+}
+
+}  // namespace
+
+AttributeStats present_range_of_index(const Snapshot& snapshot, std::size_t attribute) {
+  AttributeStats range;
+  range.minimum = std::numeric_limits<double>::infinity();
+  range.maximum = -range.minimum;
+  if (snapshot.height > 0) cover_node(snapshot, snapshot.root, attribute, range);
+  return range;
+}
+
 ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute) {
   if (snapshot.height == 0) return {};
   ChildGaps gaps = snapshot.arena->child_zones(snapshot.root).gaps(static_cast<std::size_t>(attribute));

@@ -23,6 +23,9 @@ double cut_value(const Snapshot& snapshot, std::size_t leaf, std::size_t row, st
 // The range of the values of an attribute that a leaf does not miss; minimum > maximum: all are.
 AttributeStats present_range(const Snapshot& snapshot, std::size_t leaf, std::size_t attribute);
 
+// The same of all rows. Reads the root's zone map, and where stand-ins may hide the range, what is below.
+AttributeStats present_range_of_index(const Snapshot& snapshot, std::size_t attribute);
+
 // Which rows of the whole index miss an attribute.
 ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute);
 

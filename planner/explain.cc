@@ -24,8 +24,10 @@ std::string row_name(const Snapshot& snapshot, int row) {
   const std::string extreme = is_minimum ? "min{" : "max{";
   if (is_minimum) row -= layout.first_minimum_row();
   if (layout.has_total() && row == layout.total_row(Extreme::maximum)) return extreme + "all}";
+  if (layout.is_wide() && row == layout.length_row(Extreme::maximum)) return extreme + "length}";
   std::string text;
-  for (const BoundLayout::Group& group : layout.groups()) {
+  for (int g = 0; g < layout.num_groups(); ++g) {
+    const BoundLayout::Group group = layout.group(g);
     const int mask = row - group.first_row + 1;
     if (mask < 1 || mask >= 1 << group.size) continue;
     for (int i = 0; i < group.size; ++i)
@@ -93,7 +95,8 @@ std::string bound_text(const Snapshot& snapshot, const BoundPlan& bound) {
   if (bound.capped)
     text += "or, within the filter's ranges, if it is less\n            " + number(bound.capped->base) +
             "\n" + terms_text(snapshot, bound.capped->terms);
-  return text + "            attributes in units of a power of two near their range, from their minimum on\n";
+  const std::string from = snapshot.layout.is_wide() ? "its middle" : "their minimum on";
+  return text + "            attributes in units of a power of two near their range, from " + from + "\n";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -78,11 +79,30 @@ bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
     GiveUp monitor(snapshot, *query, kGivesUp * pass);
     SearchStats stats;
     const std::vector<Hit> hits = cpu::search_bounded(snapshot, *query, monitor, stats).hits;
-    gains[i] = monitor.cost_us(stats, hits.size()) - kGain * pass;
+    const double cost = monitor.cost_us(stats, hits.size());
+    // The lengths of a wide table end a pass where they end this search.
+    const bool is_cut = snapshot.layout.is_wide() && cost < kGivesUp * pass;
+    const double part = is_cut ? std::min(1.0, static_cast<double>(stats.leaves_visited) /
+                                                   static_cast<double>(snapshot.num_leaves))
+                               : 1.0;
+    gains[i] = cost - kGain * part * pass;
   });
   double gain = 0;
   for (const double of_one : gains) gain += of_one;
   return gain > 0;
+}
+
+std::vector<double> usual_weights(const Snapshot& snapshot, std::size_t num_questions,
+                                  const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of) {
+  constexpr std::size_t kSample = 64;
+  if (!snapshot.layout.is_wide()) return {};
+  std::vector<double> sizes(snapshot.attributes.size());
+  for (std::size_t q = 0; q < num_questions; q += (num_questions + kSample - 1) / kSample)
+    if (const std::optional<ResolvedQuery> query = query_of(q))
+      for (const Term& term : query->terms)
+        sizes[static_cast<std::size_t>(term.attribute)] += term.weight * term.weight;
+  for (double& size : sizes) size = std::sqrt(size);
+  return sizes;
 }
 
 }  // namespace culmen

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
@@ -17,5 +18,9 @@ bool may_pass(const Snapshot& snapshot, std::size_t num_questions);
 // table need not be coded first. All threads of the caller's arena.
 bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
                   const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of, bool has_codes);
+
+// The size of some questions' weights for each attribute of a wide table; else nothing. For cpu::ByteTable.
+std::vector<double> usual_weights(const Snapshot& snapshot, std::size_t num_questions,
+                                  const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of);
 
 }  // namespace culmen

@@ -81,7 +81,8 @@ CULMEN_HOST_DEVICE inline double best_value(const Term& term, const BoundBasis& 
   const AttributeStats& stats = basis.stats[term.attribute];
   const double best =
       within_ranges(basis.caps, basis.num_caps, term, term.weight > 0 ? stats.maximum : stats.minimum);
-  return std::fmax(std::fmin(best, stats.maximum), stats.minimum);  // no row lies beyond
+  const double below = best < stats.maximum ? best : stats.maximum;  // no row lies beyond
+  return below > stats.minimum ? below : stats.minimum;
 }
 
 // How a bound covers w * a for one used attribute: w * anchor is part of the base, and the chain covers unit_weight
@@ -126,11 +127,18 @@ CULMEN_HOST_DEVICE constexpr int smaller(int a, int b) {  // std::min is not a d
   return a < b ? a : b;
 }
 
+// In a wide table the length of a row bounds scores over many attributes, and single attributes bound those over few: with
+// values alike, weights w bound a leaf by |w| sqrt(d) or by about 2.5 sum |w_i|.
+CULMEN_HOST_DEVICE inline bool is_bounded_by_length(const ScoreChain& chain, const BoundBasis& basis) {
+  return basis.layout->is_wide() && 8 * chain.num_terms > basis.layout->num_attributes();
+}
+
 // Returns true if every product and sum in scores and bounds is a multiple of one power of two and small enough to be a
 // binary64 number without rounding.
 CULMEN_HOST_DEVICE inline bool bound_is_exact(const ScoreChain& chain, double magnitude,
                                               const BoundBasis& basis) {
   if (!basis.exact_sums || basis.num_caps > 0) return false;  // caps are arbitrary numbers
+  if (is_bounded_by_length(chain, basis)) return false;
   int weight_quantum = kNoQuantum;
   int value_quantum = kNoQuantum;
   for (int t = 0; t < chain.num_terms; ++t) {
@@ -230,16 +238,35 @@ CULMEN_HOST_DEVICE double append_total(const ScoreChain& chain, const BoundBasis
   return smallest;
 }
 
+// Appends the term of the length: by Cauchy and Schwarz sum w_i (a_i - origin_i) is at most the length of the weights in the
+// unit of lengths times that of the row. Returns false if the former is too large or too small.
+template <typename Terms>
+CULMEN_HOST_DEVICE bool append_length(const ScoreChain& chain, const BoundBasis& basis, Terms& out) {
+  constexpr double kRounding = 0x1p-40;  // of the sum and of the product
+  double unit = 0, squares = 0;
+  for (int i = 0; i < basis.layout->num_attributes(); ++i)
+    unit = basis.units[i].unit > unit ? basis.units[i].unit : unit;
+  for (int t = 0; t < chain.num_terms; ++t) {
+    if (coverage(chain.terms[t], basis).unit_weight == 0) continue;
+    const double size = chain.terms[t].weight * unit;
+    squares += size * size;
+  }
+  if (!(squares > 0x1p-900 && squares < 0x1p900)) return false;
+  out.push_back(BoundTerm{basis.layout->length_row(Extreme::maximum), std::sqrt(squares) * (1 + kRounding)});
+  return true;
+}
+
 // Appends the terms of the bound that begins at `start`: at most one for each of the chain's, and one for the total. An
 // infinite base gets none, because a term could overflow to -infinity.
 template <typename Terms>
 CULMEN_HOST_DEVICE void append_bound_terms(const ScoreChain& chain, const BoundStart& start,
                                            const BoundBasis& basis, Terms& out) {
   if (start.base == HUGE_VAL) return;
+  if (is_bounded_by_length(chain, basis) && append_length(chain, basis, out)) return;
   const double factored_out = append_total(chain, basis, out);
   int t = 0;
   for (int g = 0; g < basis.layout->num_groups(); ++g) {
-    const BoundLayout::Group& group = basis.layout->group(g);
+    const BoundLayout::Group group = basis.layout->group(g);
     GroupWeights positive, negative;
     for (; t < chain.num_terms && chain.terms[t].attribute < group.first_attribute + group.size; ++t) {
       const double weight = coverage(chain.terms[t], basis).unit_weight;

@@ -76,7 +76,10 @@ std::vector<std::int32_t> ranked_gaps(const std::vector<double>& weights, const 
 }  // namespace
 
 CodeTerms::CodeTerms(std::span<const Term> terms) {
-  std::fill(std::begin(attributes), std::end(attributes), terms.back().attribute);
+  constexpr std::size_t kLanes = 8;  // of the longest vector
+  const std::size_t padded = (terms.size() + kLanes - 1) / kLanes * kLanes;
+  weights.assign(padded, 0.0);
+  attributes.assign(padded, terms.back().attribute);
   are_neighbours = true;
   for (std::size_t t = 0; t < terms.size(); ++t) {
     attributes[t] = terms[t].attribute;

@@ -2,7 +2,6 @@
 // it once per query; it is read-only afterwards.
 #pragma once
 
-#include <boost/container/static_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "culmen/schema.h"
+#include "base/short_list.h"
 #include "index/score.h"
 #include "query/chain.h"
 #include "query/predicate.h"
@@ -26,8 +25,11 @@ struct RangeBound {
   float highest;
 };
 
+// So many attributes, all that tables with subset bounds have, need no memory of their own.
+inline constexpr std::size_t kTermsInPlace = kMaxGroupedAttributes;
+
 // At most one per used attribute, and one for the total.
-using BoundTerms = boost::container::static_vector<BoundTerm, kMaxAttributes + 1>;
+using BoundTerms = ShortList<BoundTerm, kTermsInPlace + 1>;
 
 // An upper bound on the score of every row of a leaf that passes the ranges: base + the sum of the terms in binary64,
 // or that of `capped`, if it is less. See query/bound_plan.h.
@@ -45,8 +47,8 @@ struct BoundPlan : BoundStart {
 
 // The terms for the kernels that read codes: in whole vectors, padded with terms of weight 0.
 struct CodeTerms {
-  double weights[kMaxAttributes] = {};
-  std::int32_t attributes[kMaxAttributes] = {};
+  ShortList<double, kTermsInPlace> weights;
+  ShortList<std::int32_t, kTermsInPlace> attributes;
   bool are_neighbours = false;  // the attributes are consecutive
 
   CodeTerms() = default;
@@ -54,10 +56,9 @@ struct CodeTerms {
 };
 
 struct ResolvedQuery {
-  boost::container::static_vector<Term, kMaxAttributes>
-      terms;          // oriented weights that are not 0, in attribute order
-  double offset = 0;  // where the score's chain starts
-  std::size_t k = 0;  // 1 .. number of rows
+  ShortList<Term, kTermsInPlace> terms;  // oriented weights that are not 0, in attribute order
+  double offset = 0;                     // where the score's chain starts
+  std::size_t k = 0;                     // 1 .. number of rows
   double min_score = -std::numeric_limits<double>::infinity();
   Predicate filter;
   std::vector<RangePredicate> where;     // implied by the filter, at most one per attribute

@@ -25,7 +25,6 @@
 namespace culmen {
 namespace {
 
-constexpr int kMaxAttributes = 1024;
 // A row is redrawn until all its values lie in [0, 1], which about 0.87^attributes of the draws do.
 constexpr int kMaxAnticorrelatedAttributes = 32;
 constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 40;

@@ -283,8 +283,9 @@ class FieldSource {
 // A schema, and rows for it without end.
 class RowSource {
  public:
-  RowSource(Random& random, Precision precision) : random_(random) {
-    const int num_attributes = random.between(1, 8), num_fields = random.between(0, 6);
+  RowSource(Random& random, Precision precision) : RowSource(random, precision, random.between(1, 8)) {}
+  RowSource(Random& random, Precision precision, int num_attributes) : random_(random) {
+    const int num_fields = random.between(0, 6);
     for (int i = 0; i < num_attributes; ++i) {
       attributes_.emplace_back(random, precision);
       Attribute attribute{name("a", i), random.chance(0.3) ? Preference::low : Preference::high};

@@ -40,7 +40,7 @@ struct AlternatingSum {
   }
   double relative_error() const { return 0; }
 
-  bool uses(int attribute) const { return attribute == 0 || (used >> attribute & 1) != 0; }
+  bool uses(int attribute) const { return attribute == 0 || (used >> attribute % 64 & 1) != 0; }
   std::uint64_t used = 0;
 };
 
@@ -53,7 +53,7 @@ class FieldTrial {
       : random_(seed),
         precision_(random_.pick({Precision::float32, Precision::float32, Precision::rounded_to_float32,
                                  Precision::float64, Precision::float64})),
-        source_(random_, precision_),
+        source_(random_, precision_, random_width(random_, 8)),
         also_check_(std::move(also_check)) {}
 
   // The first disagreement; empty: none.
@@ -216,8 +216,9 @@ class FieldTrial {
     return check(Index::open(temporary.path() / "repaired"));
   }
 
-  static Index open_writable(const std::filesystem::path& directory) {
-    return Index::open(directory, {.writable = true, .durability = Durability::batch});
+  Index open_writable(const std::filesystem::path& directory) {
+    const Loading loading = random_.chance(0.5) ? Loading::on_touch : Loading::whole;
+    return Index::open(directory, {.writable = true, .durability = Durability::batch, .loading = loading});
   }
 
   std::string change_and_check() {

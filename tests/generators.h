@@ -363,6 +363,12 @@ inline std::size_t random_num_rows(Random& random) {
   return 1500 + random.below(3501);
 }
 
+// Mostly 1 to `usual`; now and then a width without subset bounds.
+inline int random_width(Random& random, int usual) {
+  if (!random.chance(1.0 / 64)) return random.between(1, usual);
+  return random.chance(0.25) ? random.between(65, kMaxAttributes) : random.between(65, 200);
+}
+
 // At least one weight is not zero.
 inline std::vector<double> random_weights(Random& random, std::size_t num_attributes) {
   std::vector<double> weights(num_attributes);

@@ -112,7 +112,7 @@ inline std::vector<Refusal> refused_tables() {
                   t.attributes.push_back({std::string(static_cast<std::size_t>(i) + 1, 'a')});
                 t.columns.assign(t.attributes.size(), t.columns[0]);
               },
-              {"65 attributes", "at most 64"}},
+              {"1025 attributes", "at most 1024"}},
       Refusal{"block_of_15", [](TableView&, BuildOptions& o) { o.leaf_rows = 15; }, {"15", "multiple of 16"}},
       Refusal{"block_of_24", [](TableView&, BuildOptions& o) { o.leaf_rows = 24; }, {"24", "multiple of 16"}},
       Refusal{"negative_block", [](TableView&, BuildOptions& o) { o.leaf_rows = -16; }, {"-16"}},

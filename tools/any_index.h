@@ -23,10 +23,11 @@ class AnyIndex {
     return AnyIndex(Index::open(directory, options));
   }
 
-  // To read little of it. Of a sharded one, opening says which shard is damaged, so it is read whole.
-  static AnyIndex open_on_touch(const std::string& directory) {
-    if (ShardedIndex::is_at(directory)) return AnyIndex(ShardedIndex::open(directory));
-    return AnyIndex(Index::open(directory, {.loading = Loading::on_touch}));
+  // To read, or change, little of it. Of a sharded one, opening says which shard is damaged, so it is read whole.
+  static AnyIndex open_on_touch(const std::string& directory, OpenOptions options = {}) {
+    if (ShardedIndex::is_at(directory)) return AnyIndex(ShardedIndex::open(directory, options));
+    options.loading = Loading::on_touch;
+    return AnyIndex(Index::open(directory, options));
   }
 
   // Null if it is not sharded.

@@ -70,9 +70,9 @@ ExitCode run(const DeleteArguments& arguments) {
   check_usage(arguments);
   Ids ids;
   if (!arguments.where) ids = named_ids(arguments);  // before the index is locked
-  AnyIndex index =
-      AnyIndex::open(arguments.directory,
-                     {.writable = !arguments.dry_run, .durability = parse_durability(arguments.durability)});
+  AnyIndex index = AnyIndex::open_on_touch(
+      arguments.directory,
+      {.writable = !arguments.dry_run, .durability = parse_durability(arguments.durability)});
   if (arguments.where) ids = ids_where(index, index.columns().filter(*arguments.where));
   std::uint64_t num_deleted = 0;
   if (arguments.dry_run) {

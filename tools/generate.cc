@@ -70,8 +70,8 @@ void add_generate(Program& program) {
       ->type_name("N");
   command
       .add_option("--dims", arguments->num_attributes,
-                  "Number of attributes, 1 to 64, of anticorrelated to 32; hotels has its own (default 8)")
-      ->transform(whole_number<int>(1, 64))
+                  "Number of attributes, 1 to 1024, of anticorrelated to 32; hotels has its own (default 8)")
+      ->transform(whole_number<int>(1, kMaxAttributes))
       ->type_name("D");
   command
       .add_option("--seed", arguments->options.seed,

@@ -66,9 +66,10 @@ class Writer {
   Writer(const InsertArguments& arguments, Change change)
       : arguments_(arguments),
         change_(change),
-        index_(AnyIndex::open(arguments.directory, {.writable = true,
-                                                    .durability = parse_durability(arguments.durability),
-                                                    .num_threads = arguments.num_threads})),
+        index_(AnyIndex::open_on_touch(arguments.directory,
+                                       {.writable = true,
+                                        .durability = parse_durability(arguments.durability),
+                                        .num_threads = arguments.num_threads})),
         before_(index_.info()) {}
 
   const IndexInfo& info() const { return before_; }

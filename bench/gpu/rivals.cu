@@ -17,8 +17,8 @@ constexpr unsigned kThreads = 256;
 
 // The attributes in use.
 struct Terms {
-  const float* columns[kMaxAttributes];
-  float weights[kMaxAttributes];
+  const float* columns[kMaxDeviceAttributes];
+  float weights[kMaxDeviceAttributes];
   int size;
 };
 

@@ -55,7 +55,7 @@ HWY_INLINE CodeVerdict PlanCodes(const T* highest, const T* lowest, const Resolv
   HWY_ALIGN double coefficients[kMaxAttributes];
   V lows = hn::Zero(d), rises = lows, sizes = lows, part = lows, parts = lows;
   for (std::size_t t = 0; t < num_terms; t += lanes) {  // weights are 0 after the last term
-    const V weight = hn::LoadU(d, terms.weights + t);
+    const V weight = hn::LoadU(d, terms.weights.data() + t);
     const V high = ZoneValues(highest, terms, t, num_terms), low = ZoneValues(lowest, terms, t, num_terms);
     const V step = hn::MulAdd(hn::Sub(high, low), hn::Set(d, 1.0 / kCodeIntervals), hn::Set(d, kMinCodeStep));
     const V coefficient = hn::Mul(weight, step);
@@ -73,8 +73,8 @@ HWY_INLINE CodeVerdict PlanCodes(const T* highest, const T* lowest, const Resolv
   const double size = std::fabs(query.offset) + hn::GetLane(hn::SumOfLanes(d, sizes));
   // At least the sum of the coefficients of any kCodeTermsAtOnce terms.
   const double largest = hn::GetLane(hn::SumOfLanes(d, parts));
-  // Covers the rounding of codes, of the sums above and of the score itself, each over at most 64 terms.
-  const double error_bound = size * 0x1p-44 + 0x1p-1040;
+  // Covers the rounding of codes, of the sums above and of the score itself, each over at most kMaxAttributes terms.
+  const double error_bound = size * (num_terms <= kTermsInPlace ? 0x1p-44 : 0x1p-40) + 0x1p-1040;
   if (low + kCodeIntervals * rise + error_bound < kth_bound) return CodeVerdict::none;
   if (!(largest > 0x1p-900 && size < 0x1p1000 && largest < 0x1p1000)) return CodeVerdict::all;
   const double unit = static_cast<double>(kLargestCodeWeights) / largest;

@@ -34,6 +34,8 @@ HWY_EXPORT(ScoreListedFloat);
 HWY_EXPORT(ScoreListedDouble);
 HWY_EXPORT(ScoreApartFloat);
 HWY_EXPORT(ScoreApartDouble);
+HWY_EXPORT(PlainScoreFloat);
+HWY_EXPORT(PlainScoreDouble);
 HWY_EXPORT(ByteCodesFloat);
 HWY_EXPORT(ByteCodesDouble);
 HWY_EXPORT(RowsByCodesFloat);
@@ -84,6 +86,16 @@ template <>
 void score_apart(std::span<const float* const> starts, std::size_t stride, std::span<const Term> terms,
                  double offset, double* scores) {
   HWY_DYNAMIC_DISPATCH(ScoreApartFloat)(starts, stride, terms, offset, scores);
+}
+
+template <>
+double plain_score(const double* values, std::span<const double> weights, double offset) {
+  return HWY_DYNAMIC_DISPATCH(PlainScoreDouble)(values, weights, offset);
+}
+
+template <>
+double plain_score(const float* values, std::span<const double> weights, double offset) {
+  return HWY_DYNAMIC_DISPATCH(PlainScoreFloat)(values, weights, offset);
 }
 
 template <>

@@ -42,6 +42,10 @@ template <typename T>
 void score_apart(std::span<const T* const> starts, std::size_t stride, std::span<const Term> terms,
                  double offset, double* scores);
 
+// offset + the sum of weights[i] * values[i], added in any order.
+template <typename T>
+double plain_score(const T* values, std::span<const double> weights, double offset);
+
 // An attribute's codes of 8 bits: a value is middle + (code - 128 + what the code loses) / inverse.
 struct ByteScale {
   double middle;

@@ -142,6 +142,32 @@ HWY_INLINE void ScoreApart(std::span<const T* const> starts, std::size_t stride,
   for (; r < starts.size(); ++r) ScoreTogether<1>(starts.data() + r, stride, terms, offset, scores + r);
 }
 
+template <typename T>
+HWY_INLINE double PlainScore(const T* values, std::span<const double> weights, double offset) {
+  const D d;
+  constexpr std::size_t kSums = 4;  // to hide the latency of fma
+  const std::size_t lanes = hn::Lanes(d);
+  V sums[kSums];
+  for (V& sum : sums) sum = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + kSums * lanes <= weights.size(); i += kSums * lanes)
+    for (std::size_t s = 0; s < kSums; ++s)
+      sums[s] = hn::MulAdd(hn::LoadU(d, weights.data() + i + s * lanes), LoadAsDouble(values + i + s * lanes),
+                           sums[s]);
+  double score =
+      offset + hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]))));
+  for (; i < weights.size(); ++i) score += weights[i] * static_cast<double>(values[i]);
+  return score;
+}
+
+inline double PlainScoreFloat(const float* values, std::span<const double> weights, double offset) {
+  return PlainScore(values, weights, offset);
+}
+
+inline double PlainScoreDouble(const double* values, std::span<const double> weights, double offset) {
+  return PlainScore(values, weights, offset);
+}
+
 inline void ScoreApartFloat(std::span<const float* const> starts, std::size_t stride,
                             std::span<const Term> terms, double offset, double* scores) {
   ScoreApart(starts, stride, terms, offset, scores);

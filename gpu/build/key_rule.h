@@ -12,7 +12,7 @@ namespace culmen::gpu {
 
 // Each level but the first at least doubles the number of partitions; with num_splits there is a level for each
 // coordinate.
-inline constexpr std::size_t kMaxLevels = kMaxAttributes;
+inline constexpr std::size_t kMaxLevels = kMaxDeviceAttributes;
 static_assert(kMaxLevels > kPartitionBits);
 
 // How attributes are scaled, as in Partitioner: [num_attributes] each, in device memory.
@@ -24,7 +24,7 @@ struct KeyRule {
   PartitionLevel levels[kMaxLevels];
   ScaleRef scale;
   const double* cuts;
-  const std::uint8_t* own_coordinates;  // kd: of each cut, as in partition_level.h
+  const Coordinate* own_coordinates;  // kd: of each cut, as in partition_level.h
   std::uint64_t num_rows;
   std::uint32_t num_levels;
   std::uint32_t num_partitions;

@@ -20,7 +20,7 @@ class DevicePartitioner {
 
  private:
   cuda::Buffer<double> minimum_, inverse_, cuts_;
-  cuda::Buffer<std::uint8_t> own_coordinates_;
+  cuda::Buffer<Coordinate> own_coordinates_;
   KeyRule rule_ = {};
 };
 

@@ -28,7 +28,7 @@ struct RowRange {
 
 // Passed to kernels by value.
 struct TableChunk {
-  ChunkColumn columns[kMaxAttributes];
+  ChunkColumn columns[kMaxDeviceAttributes];
   const std::int64_t* ids;  // null: the rows' numbers
   std::uint64_t first_row;  // in the table
   std::uint32_t num_rows;

@@ -13,10 +13,10 @@ namespace culmen::gpu {
 
 struct PlanBasis {
   BoundLayout layout;
-  BoundUnit units[kMaxAttributes];
-  AttributeStats stats[kMaxAttributes];   // of values that are not missing
-  AttributeStats filled[kMaxAttributes];  // with stand-ins
-  Preference preferences[kMaxAttributes] = {};
+  BoundUnit units[kMaxDeviceAttributes];
+  AttributeStats stats[kMaxDeviceAttributes];   // of values that are not missing
+  AttributeStats filled[kMaxDeviceAttributes];  // with stand-ins
+  Preference preferences[kMaxDeviceAttributes] = {};
   bool exact_sums = false;
 
   // fills: for queries that rank stand-ins.

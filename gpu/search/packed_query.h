@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/host_device.h"
+#include "culmen/schema.h"
 
 namespace culmen::gpu {
 
@@ -48,7 +49,7 @@ struct PackedHeader {
 // At most one range for each attribute, and one bound term for each attribute and the total. Under caps there is at
 // least one attribute less, and hence no total. Queries over more attributes have no second bound, to save shared
 // memory on small cards.
-inline constexpr int kMaxPackedAttributes = 64;
+inline constexpr int kMaxPackedAttributes = kMaxDeviceAttributes;
 inline constexpr int kMaxCappedTerms = 41;
 CULMEN_HOST_DEVICE constexpr bool has_room_for_caps(int num_terms) {
   return num_terms <= kMaxCappedTerms + 1;

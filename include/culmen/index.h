@@ -99,7 +99,8 @@ class Index {
   void compact();
 
   // Ends writing: waits for a running checkpoint, makes all changes durable, and releases the lock. Searches still
-  // work. The destructor of the last copy of the handle does the same, but hides errors.
+  // work. If the log has become longer than a sixty-fourth of the snapshot, and 1 MiB, it makes a checkpoint() first: opening
+  // would take longer to replay it. The destructor of the last copy of the handle makes none, and hides errors.
   void close();
 
   // For an index that was opened for reading: loads what its writer, in another process, has published since. The

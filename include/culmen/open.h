@@ -25,10 +25,11 @@ enum class Durability : std::uint8_t {
 enum class Loading : std::uint8_t {
   // All on opening: a damaged file is an error then, and later calls read no file. The default
   whole,
-  // Each leaf and each node once, when a call first needs it: opening takes no time, and one search reads little. A file
-  // that is damaged, or cut while the index is open, is a FormatError or IoError of every call that needs the place; other
-  // calls are not affected. Changes, copies to devices, and what reads all rows, such as a scan, read all that is left,
-  // and make the checks between leaves and nodes that `whole` makes on opening
+  // Each leaf and each node once, when a call first needs it: opening takes no time, and one search or a small change reads
+  // little. A file that is damaged, or cut while the index is open, is a FormatError or IoError of every call that needs the
+  // place; other calls are not affected, except that after a refused change later ones may need all. Large changes,
+  // checkpoints, copies to devices, and what reads all rows, such as a scan, read all that is left, and make the checks
+  // between leaves and nodes that `whole` makes on opening
   on_touch,
 };
 

@@ -46,7 +46,7 @@ std::shared_ptr<Snapshot> start_snapshot(const FilledTable& filled, const BuildO
   snapshot->has_labels = !table.labels.empty();
   snapshot->layout = BoundLayout(snapshot->num_attributes());
   for (const AttributeStats& range : usual_ranges(*snapshot, table))
-    snapshot->units.push_back(bound_unit(range));
+    snapshot->units.push_back(bound_unit(range, snapshot->layout.is_wide()));
   snapshot->exact_sums = sums_are_exact(filled.filled_stats(), snapshot->units);
   return snapshot;
 }

@@ -41,8 +41,8 @@ class SampleParts {
 // few of the rows. Halves would be as wide as the whole if that spread is tiny beside the attribute's range (heavy
 // tails), or if most rows are alike in half of the attributes (most values are 0). Then it is `angle`, unless `angle`
 // is 0.
-std::uint8_t choose_coordinate(const RowChunk& scaled, std::span<const std::uint32_t> rows,
-                               std::uint32_t angle) {
+Coordinate choose_coordinate(const RowChunk& scaled, std::span<const std::uint32_t> rows,
+                             std::uint32_t angle) {
   constexpr std::size_t kEnoughRows = 256;
   constexpr double kMinSpread = 1.0 / 16;  // of the range
   const std::size_t step = (rows.size() + kEnoughRows - 1) / kEnoughRows, d = scaled.num_attributes();
@@ -62,13 +62,14 @@ std::uint8_t choose_coordinate(const RowChunk& scaled, std::span<const std::uint
     attribute = i;
   }
   const bool spreads = widest > kMinSpread * range && 2 * num_alike < d;
-  return static_cast<std::uint8_t>(spreads || angle == 0 ? attribute : kFirstAngle + angle);
+  return static_cast<Coordinate>(spreads || angle == 0 ? attribute : kFirstAngle + angle);
 }
 
 class CutChooser {
  public:
-  CutChooser(Partitioning kind, RowChunk scaled_sample)
-      : kind_(kind), coordinates_(std::move(scaled_sample), kind) {}
+  // Level i is cut by angle i at most.
+  CutChooser(Partitioning kind, const Partitioner& scale, const RowChunk& sample, std::size_t num_levels)
+      : kind_(kind), coordinates_(scale.scaled(sample), scale.lengths(sample), num_levels) {}
 
   void run(std::span<const std::int32_t> splits) {
     const RowChunk& sample = coordinates_.scaled();
@@ -82,7 +83,7 @@ class CutChooser {
   }
 
   std::vector<double> take_cuts() { return std::move(cuts_); }
-  std::vector<std::uint8_t> take_own_coordinates() { return std::move(own_coordinates_); }
+  std::vector<Coordinate> take_own_coordinates() { return std::move(own_coordinates_); }
   std::uint32_t num_parts() const { return num_parts_; }
 
  private:
@@ -93,7 +94,7 @@ class CutChooser {
   const Partitioning kind_;
   const RowCoordinates coordinates_;
   std::vector<double> cuts_;
-  std::vector<std::uint8_t> own_coordinates_;
+  std::vector<Coordinate> own_coordinates_;
   std::uint32_t num_parts_ = 1;
 };
 
@@ -110,7 +111,7 @@ void CutChooser::append_cuts(std::size_t number, const PartitionLevel& level, co
 void CutChooser::cut_part(std::size_t number, const PartitionLevel& level,
                           std::span<const std::uint32_t> rows, std::size_t first_cut) {
   const std::size_t num_cuts = level.parts - 1, num_attributes = coordinates_.scaled().num_attributes();
-  std::uint8_t own = 0;
+  Coordinate own = 0;
   if (level.coordinate == kOwnCoordinate) {
     const std::uint32_t angle = num_attributes > 1 ? coordinate_of_level(number, num_attributes) : 0;
     own = choose_coordinate(coordinates_.scaled(), rows, angle);
@@ -135,7 +136,9 @@ void CutChooser::cut_part(std::size_t number, const PartitionLevel& level,
 std::vector<std::int32_t> choose_splits(Partitioning kind, int num_attributes, std::uint32_t num_partitions) {
   if (num_partitions < 2 || (num_attributes < 2 && kind == Partitioning::angle)) return {};
   const std::uint32_t shells = num_partitions >= 2 * kShells ? kShells : 1;
-  const int halvings = std::bit_width(num_partitions / shells) - 1;
+  // No angle between two of hundreds of attributes tells apart what scores high; the order of lengths in a shell does.
+  const bool is_halved = kind != Partitioning::angle || num_attributes <= kMaxGroupedAttributes;
+  const int halvings = is_halved ? std::bit_width(num_partitions / shells) - 1 : 0;
   std::vector<std::int32_t> splits(static_cast<std::size_t>(halvings) + 1, 2);
   splits[0] = static_cast<std::int32_t>(shells);
   return splits;
@@ -144,7 +147,7 @@ std::vector<std::int32_t> choose_splits(Partitioning kind, int num_attributes, s
 Partitioner cut_partitions(Partitioning kind, std::span<const AttributeStats> ranges,
                            std::vector<std::int32_t> splits, const RowChunk& sample) {
   const Partitioner scale = Partitioner::random(ranges, 1);
-  CutChooser cuts(kind, scale.scaled(sample));
+  CutChooser cuts(kind, scale, sample, splits.size());
   cuts.run(splits);
   return Partitioner::restore(kind, scale.minimum(), scale.maximum(), std::move(splits), cuts.take_cuts(),
                               cuts.take_own_coordinates(), cuts.num_parts());

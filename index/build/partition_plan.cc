@@ -83,7 +83,10 @@ PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, 
   if (kind == Partitioning::random) return plan;
   plan.cluster = cluster_column(snapshot, options.cluster);
   if (!plan.cluster) plan.splits = splits_of(kind, snapshot.num_attributes(), partitions, options.num_splits);
-  plan.sample_rows = std::min(snapshot.num_rows, std::max(kSampleRows, kSampleRowsPerPartition * partitions));
+  const std::uint64_t width = std::max(snapshot.num_attributes(), kMaxGroupedAttributes);
+  const std::uint64_t sample_rows =
+      kSampleRows * kMaxGroupedAttributes / width;  // wide rows take much memory
+  plan.sample_rows = std::min(snapshot.num_rows, std::max(sample_rows, kSampleRowsPerPartition * partitions));
   return plan;
 }
 

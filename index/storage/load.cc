@@ -86,6 +86,8 @@ std::shared_ptr<Snapshot> read_on_touch(const Manifest& manifest, const std::str
   if (files.has(FileKind::dictionaries))
     read_dictionaries(manifest, files[FileKind::dictionaries], *snapshot);
   const auto ids = std::make_shared<const IdFile>(manifest, files.take(FileKind::ids), Loading::on_touch);
+  snapshot->filed_tree = std::make_shared<const FiledTree>(
+      FiledTree{manifest.num_leaves, leaves_of_partition, level_starts(manifest.level_nodes)});
   auto source =
       std::make_unique<SlotFiles>(manifest, std::move(files), ids, std::move(leaves_of_partition), *snapshot);
   make_arena(manifest, PageSize::small, *snapshot);

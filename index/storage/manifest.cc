@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kFormatName = "culmen index";
 constexpr std::size_t kMaxDepth = 4;
 // Limits memory: a parsed value takes many times the bytes of its text.
-constexpr std::size_t kMaxValues = 10'000;
+constexpr std::size_t kMaxValues = 20'000;
 constexpr std::uint64_t kMaxLeaves = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxRows = kMaxLeaves * kMaxLeafRows;
 constexpr int kMaxUnitExponent = 1000;

@@ -26,13 +26,6 @@ bool is_sound(const BoundRow& row, Extreme extreme) {
   return is_on_grid && least <= kLargestBound && (least == 0 || std::fabs(base) <= 0x1p22 * least);
 }
 
-// The first node of each level, then the number of nodes.
-std::vector<std::uint64_t> level_starts(const std::vector<std::uint64_t>& level_nodes) {
-  std::vector<std::uint64_t> starts = {0};
-  for (std::uint64_t nodes : level_nodes) starts.push_back(starts.back() + nodes);
-  return starts;
-}
-
 std::uint16_t level_of(std::uint64_t node, const std::vector<std::uint64_t>& starts) {
   std::uint16_t level = 1;
   while (level + 1u < starts.size() && node >= starts[level]) ++level;
@@ -46,6 +39,12 @@ ExtentOf node_extents(const NodeSections& sections, std::vector<std::uint64_t> s
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> level_starts(const std::vector<std::uint64_t>& level_nodes) {
+  std::vector<std::uint64_t> starts = {0};
+  for (const std::uint64_t nodes : level_nodes) starts.push_back(starts.back() + nodes);
+  return starts;
+}
 
 NodeReader::NodeReader(const Manifest& manifest, FrameFileReader& file, Snapshot& snapshot)
     : manifest_(manifest),

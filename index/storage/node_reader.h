@@ -47,4 +47,7 @@ class NodeReader {
   Snapshot& snapshot_;
 };
 
+// The first node of each level, then the number of nodes.
+std::vector<std::uint64_t> level_starts(const std::vector<std::uint64_t>& level_nodes);
+
 }  // namespace culmen::storage

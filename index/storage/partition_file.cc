@@ -10,20 +10,50 @@ namespace culmen::storage {
 namespace {
 
 // The only frame of this file. As float64: minima and maxima [num_attributes], cuts [num_cuts], cuts of late splits. As
-// uint32: the number of leaves of each partition, the partition and the column of each late split. As uint8, for k-d
-// partitions: the own coordinate of each cut.
+// uint32: the number of leaves of each partition, the partition and the column of each late split. As uint8, in wide tables
+// as uint16, for k-d partitions: the own coordinate of each cut.
 struct PartitionSections {
   std::uint64_t num_attributes, num_cuts, num_partitions, num_late_splits, num_own_coordinates;
+
+  bool is_wide() const { return num_attributes > kMaxGroupedAttributes; }
 
   std::uint64_t num_doubles() const { return 2 * num_attributes + num_cuts + num_late_splits; }
   std::uint64_t payload_bytes() const {
     return num_doubles() * sizeof(double) + (num_partitions + 2 * num_late_splits) * sizeof(std::uint32_t) +
-           num_own_coordinates;
+           num_own_coordinates * (is_wide() ? sizeof(Coordinate) : sizeof(std::uint8_t));
   }
   ExtentOf extents() const {
     return [bytes = payload_bytes()](std::uint64_t number) { return fixed_extent(number, bytes, 0); };
   }
 };
+
+// In a byte angles begin at 128.
+constexpr Coordinate kFirstAngleOfBytes = 128;
+
+void write_coordinates(std::span<const Coordinate> own, bool is_wide, void* out) {
+  if (is_wide) {
+    std::ranges::copy(own, static_cast<Coordinate*>(out));
+    return;
+  }
+  std::ranges::transform(own, static_cast<std::uint8_t*>(out), [](Coordinate coordinate) {
+    const int byte = coordinate < kFirstAngle ? coordinate : coordinate - kFirstAngle + kFirstAngleOfBytes;
+    return static_cast<std::uint8_t>(byte);
+  });
+}
+
+std::vector<Coordinate> read_coordinates(const void* from, std::size_t count, bool is_wide) {
+  if (is_wide) {
+    const auto* own = static_cast<const Coordinate*>(from);
+    return {own, own + count};
+  }
+  std::vector<Coordinate> coordinates(count);
+  const auto* bytes = static_cast<const std::uint8_t*>(from);
+  std::transform(bytes, bytes + count, coordinates.begin(), [](std::uint8_t byte) {
+    const int coordinate = byte < kFirstAngleOfBytes ? byte : byte - kFirstAngleOfBytes + kFirstAngle;
+    return static_cast<Coordinate>(coordinate);
+  });
+  return coordinates;
+}
 
 PartitionSections sections_of(const Manifest& manifest) {
   const bool is_random = manifest.partitioning == Partitioning::random;
@@ -34,7 +64,7 @@ PartitionSections sections_of(const Manifest& manifest) {
 
 Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
                                 std::span<const LateSplit> late_splits,
-                                std::vector<std::uint8_t> own_coordinates, const std::string& path) {
+                                std::vector<Coordinate> own_coordinates, const std::string& path) {
   const std::size_t d = manifest.attributes.size();
   const double* cuts = doubles + 2 * d;
   // Keys are computed from these by casts to integers, which are undefined for other than finite, ordered numbers.
@@ -71,7 +101,7 @@ void write_partitions(const Snapshot& s, FrameFileWriter& file) {
     for (const PartitionRange& range : s.order().partitions) *words++ = range.num_leaves;
     for (const LateSplit& cut : later) *words++ = cut.partition;
     for (const LateSplit& cut : later) *words++ = cut.column;
-    std::ranges::copy(p.own_coordinates(), reinterpret_cast<std::uint8_t*>(words));
+    write_coordinates(p.own_coordinates(), sections.is_wide(), words);
   });
 }
 
@@ -93,9 +123,10 @@ std::vector<std::uint32_t> read_partitions(const Manifest& manifest, FrameFileRe
     std::vector<LateSplit> later(sections.num_late_splits);
     for (std::size_t i = 0; i < later.size(); ++i)
       later[i] = {words[i], words[later.size() + i], (doubles + sections.num_doubles() - later.size())[i]};
-    const auto* own = reinterpret_cast<const std::uint8_t*>(words + 2 * later.size());
     snapshot.partitioner = std::make_shared<const Partitioner>(restore_partitioner(
-        manifest, doubles, later, {own, own + sections.num_own_coordinates}, file.path()));
+        manifest, doubles, later,
+        read_coordinates(words + 2 * later.size(), sections.num_own_coordinates, sections.is_wide()),
+        file.path()));
   });
   if (std::accumulate(num_leaves.begin(), num_leaves.end(), std::uint64_t{0}) != manifest.num_leaves)
     throw_damaged(file.path(), kFirstFrameOffset, "the partitions do not add up to the number of leaves");

@@ -22,7 +22,7 @@ FrameExtent extent_of(const LeafFrame& frame) {
 
 SlotFiles::SlotFiles(const Manifest& manifest, FrameFiles files, std::shared_ptr<const IdFile> ids,
                      std::vector<std::uint32_t> leaves_of_partition, const IndexMetadata& metadata)
-    : SlotSource(manifest.num_leaves, manifest.num_nodes()),
+    : SlotSource(manifest.num_leaves, manifest.num_nodes(), files.has(FileKind::fields)),
       manifest_(manifest),
       dictionary_sizes_(culmen::dictionary_sizes(metadata)),
       files_(std::move(files)),

@@ -3,7 +3,7 @@
 // Readers trust nothing. They compare sizes with the file's before they allocate memory, and check everything that
 // engines and writers need to stay within arrays, to terminate and to keep scores finite. Two things they do not check:
 // whether bounds of sums of attributes are valid, which would cost more than everything else, and whether two rows have
-// the same id, which a writer checks when it builds its id map (index/write/tree_writer.h).
+// the same id, which a writer checks when it builds its id map or looks the id up (index/write/working_tree.h).
 #pragma once
 
 #include <cstdint>

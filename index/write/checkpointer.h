@@ -24,6 +24,9 @@ class Checkpointer {
   // Returns true if the log has grown enough and no checkpoint is running.
   bool is_due() const { return !is_running_ && store_.log_bytes() >= due_log_bytes_; }
 
+  // Returns true if whoever opens the index next would take longer to apply the log than a checkpoint takes.
+  bool is_due_at_close() const;
+
   // Both wait for a running checkpoint, then make one of `snapshot`, the last version in the log.
   void run(const Snapshot& snapshot);
   // In the background. After an error there the log stays, and the next checkpoint is due when it has grown again.

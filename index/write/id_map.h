@@ -18,6 +18,8 @@ namespace culmen {
 
 using PageNumber = std::uint32_t;
 inline constexpr PageNumber kNoPage = 0xffffffff;
+// The parent of a page of a tree that is read on touch, as long as nobody needs it (TreeNodes::know_parent_of_leaf).
+inline constexpr PageNumber kUnknownPage = 0xfffffffe;
 
 class IdMap {
  public:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/for_each.h"
+#include "culmen/error.h"
 
 namespace culmen {
 
@@ -16,18 +17,13 @@ std::uint64_t order_at(const Snapshot& s, std::uint32_t slot, std::uint32_t posi
   });
 }
 
-LeafPages::LeafPages(const Snapshot& tree)
-    : pages_(tree.order().leaves.size()),
+LeafPages::LeafPages(const Snapshot& tree, Loading loading)
+    : pages_(tree.num_leaves),
       partitions_(tree.partitioner->num_partitions()),
       partition_order_(tree.partitioner->order()),
       partition_room_(partitions_.size()),
       num_empty_partitions_(partitions_.size()) {
-  const std::vector<std::uint32_t>& leaves = tree.order().leaves;
-  for_each(pages_.size(), [&](std::size_t page) {
-    pages_[page].slot = leaves[page];
-    pages_[page].partition = tree.leaf(leaves[page]).partition;
-    set_first(tree, static_cast<PageNumber>(page));
-  });
+  loading == Loading::whole ? read_pages(tree) : number_pages(*tree.filed_tree);
   for (PageNumber page = 0; page < pages_.size(); ++page) {
     std::vector<PageNumber>& pages = partitions_[pages_[page].partition];
     if (pages.empty()) --num_empty_partitions_;
@@ -35,6 +31,27 @@ LeafPages::LeafPages(const Snapshot& tree)
   }
   for (std::uint32_t partition = 0; partition < partitions_.size(); ++partition)
     let_partition_double(partition);
+}
+
+void LeafPages::read_pages(const Snapshot& tree) {
+  const std::vector<std::uint32_t>& leaves = tree.order().leaves;
+  for_each(pages_.size(), [&](std::size_t page) {
+    pages_[page].slot = leaves[page];
+    pages_[page].partition = tree.leaf(leaves[page]).partition;
+    set_first(tree, static_cast<PageNumber>(page));
+  });
+}
+
+void LeafPages::number_pages(const FiledTree& tree) {
+  std::uint32_t slot = 0;
+  for (const std::uint32_t partition : partition_order_)
+    for (std::uint32_t n = 0; n < tree.leaves_of_partition[partition]; ++n, ++slot) {
+      LeafPage& page = pages_[slot];
+      page.slot = slot;
+      page.partition = partition;
+      page.parent = kUnknownPage;
+      page.has_first = false;
+    }
 }
 
 std::vector<std::uint32_t> LeafPages::slots() const {
@@ -48,25 +65,31 @@ void LeafPages::set_first(const Snapshot& s, PageNumber page) {
   LeafPage& leaf = pages_[page];
   leaf.first_order = order_at(s, leaf.slot, 0);
   leaf.first_id = s.leaf_ids(leaf.slot)[0];
+  leaf.has_first = true;
 }
 
-std::size_t LeafPages::position_of(PageNumber page) const {
+LeafPages::FirstRow LeafPages::first_row(const Snapshot& s, PageNumber page) const {
+  const LeafPage& leaf = pages_[page];
+  if (leaf.has_first) return {leaf.first_order, leaf.first_id};
+  return {order_at(s, leaf.slot, 0), s.leaf_ids(leaf.slot)[0]};
+}
+
+std::size_t LeafPages::position_of(const Snapshot& s, PageNumber page) const {
   const std::vector<PageNumber>& pages = partitions_[pages_[page].partition];
-  const auto by_first = [this](PageNumber a, PageNumber b) {
-    return std::pair(pages_[a].first_order, pages_[a].first_id) <
-           std::pair(pages_[b].first_order, pages_[b].first_id);
-  };
-  const auto found = std::lower_bound(pages.begin(), pages.end(), page, by_first);
+  const auto by_first = [&](PageNumber other, const FirstRow& row) { return first_row(s, other) < row; };
+  const auto found = std::lower_bound(pages.begin(), pages.end(), first_row(s, page), by_first);
+  // Leaves that were read on touch have not been compared with each other.
+  if (found == pages.end() || *found != page)
+    throw FormatError("the leaves of a partition are not in key order");
   return static_cast<std::size_t>(found - pages.begin());
 }
 
-std::size_t LeafPages::position_for(OrderKey key, std::int64_t id) const {
+std::size_t LeafPages::position_for(const Snapshot& s, OrderKey key, std::int64_t id) const {
   const std::vector<PageNumber>& pages = partitions_[partition_of(key)];
-  const std::pair wanted(key & kOrderMask, id);
+  const FirstRow wanted(key & kOrderMask, id);
   const auto after =
-      std::upper_bound(pages.begin(), pages.end(), wanted, [this](const auto& value, PageNumber page) {
-        return value < std::pair(pages_[page].first_order, pages_[page].first_id);
-      });
+      std::upper_bound(pages.begin(), pages.end(), wanted,
+                       [&](const FirstRow& row, PageNumber page) { return row < first_row(s, page); });
   return after == pages.begin() ? 0 : static_cast<std::size_t>(after - pages.begin()) - 1;
 }
 

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "culmen/open.h"
 #include "index/order_key.h"
 #include "index/snapshot.h"
 #include "index/write/id_map.h"
@@ -20,6 +22,9 @@ struct LeafPage {
   // No row of the page precedes this one, except in the first page of a partition.
   std::uint64_t first_order = 0;
   std::int64_t first_id = 0;
+  bool has_first = true;  // false: it was never needed, and is the first row of the leaf
+
+  bool is_free() const { return parent == kNoPage; }  // its number, in a tree
 };
 
 // The order of a row within its partition.
@@ -27,8 +32,8 @@ std::uint64_t order_at(const Snapshot& snapshot, std::uint32_t slot, std::uint32
 
 class LeafPages {
  public:
-  // A page for each leaf, numbered in the tree's order. TreeNodes sets their parents.
-  explicit LeafPages(const Snapshot& tree);
+  // A page for each leaf, numbered in the tree's order. TreeNodes sets their parents. On touch: reads no leaf.
+  LeafPages(const Snapshot& tree, Loading loading);
 
   std::size_t size() const { return pages_.size(); }  // including free numbers
   LeafPage& operator[](PageNumber page) { return pages_[page]; }
@@ -49,11 +54,11 @@ class LeafPages {
   void let_partition_double(std::uint32_t partition) {
     partition_room_[partition] = 2 * partitions_[partition].size();
   }
-  std::size_t position_of(PageNumber page) const;  // in its partition
+  std::size_t position_of(const Snapshot& snapshot, PageNumber page) const;  // in its partition
 
   // Position in its partition of the page that a row belongs to: the last one that begins at or before it, or else the
   // first.
-  std::size_t position_for(OrderKey key, std::int64_t id) const;
+  std::size_t position_for(const Snapshot& snapshot, OrderKey key, std::int64_t id) const;
 
   // The neighbour of the first page of an empty partition: the last page before the partition, or else the first one
   // after it.
@@ -70,6 +75,12 @@ class LeafPages {
   void set_first(const Snapshot& snapshot, PageNumber page);
 
  private:
+  using FirstRow = std::pair<std::uint64_t, std::int64_t>;  // its order and its id
+
+  void read_pages(const Snapshot& tree);
+  void number_pages(const FiledTree& tree);
+  FirstRow first_row(const Snapshot& snapshot, PageNumber page) const;
+
   std::vector<LeafPage> pages_;
   std::vector<PageNumber> free_;
   std::vector<std::vector<PageNumber>> partitions_;

@@ -66,10 +66,10 @@ bool LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools&
   LeafWriter& writer = tools.writer;
   const BoundLayout& layout = tree_.next->layout;
   LeafPage& page = tree_.pages[edit.page];
-  __builtin_prefetch(tree_.arena->zone_map(page.slot));  // compared below
+  const SlotArena& arena = *tree_.arena;
+  __builtin_prefetch(arena.zone_map(page.slot));  // compared below
   const std::vector<Run> runs = pages_.runs(edit);
   writer.write(slot, page.partition, runs);
-  const SlotArena& arena = *tree_.arena;
   // A page without rows was added for this batch, and has no zone map yet.
   edited.has_new_zone_map |= arena.leaf(page.slot).num_rows == 0 ||
                              !arena.fields(slot).has_zones_of(arena.fields(page.slot)) ||

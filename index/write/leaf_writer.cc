@@ -19,6 +19,7 @@ static T* zone_vector_of(SlotArena& arena, std::uint32_t slot, Extreme which) {
 LeafWriter::LeafWriter(Snapshot& snapshot, const BatchRows& rows)
     : snapshot_(snapshot),
       arena_(*snapshot.arena),
+      leaves_(arena_),
       rows_(rows),
       bounds_(snapshot.layout, snapshot.units, snapshot.exact_sums, snapshot.leaf_rows),
       fields_(snapshot.fields) {}
@@ -40,7 +41,7 @@ void LeafWriter::write(std::uint32_t slot, std::uint32_t partition, std::span<co
 const std::byte* LeafWriter::column(const Run& run, std::size_t attribute) const {
   const LeafShape& shape = arena_.shape();
   if (run.slot == kOfBatch) return rows_.value(run.first, attribute);
-  return arena_.values(run.slot) + (attribute * shape.leaf_rows + run.first) * shape.value_bytes;
+  return leaves_.values(run.slot) + (attribute * shape.leaf_rows + run.first) * shape.value_bytes;
 }
 
 void LeafWriter::copy_rows(std::uint32_t slot, std::span<const Run> runs) {
@@ -57,7 +58,7 @@ void LeafWriter::copy_rows(std::uint32_t slot, std::span<const Run> runs) {
   }
   std::int64_t* ids = arena_.ids(slot);
   for (const Run& run : runs) {
-    const std::int64_t* from = run.slot == kOfBatch ? rows_.change().ids.data() : arena_.ids(run.slot);
+    const std::int64_t* from = run.slot == kOfBatch ? rows_.change().ids.data() : leaves_.ids(run.slot);
     ids = std::copy_n(from + run.first, run.count, ids);
   }
   std::fill(ids, arena_.ids(slot) + shape.leaf_rows, 0);
@@ -67,13 +68,13 @@ void LeafWriter::copy_labels(std::uint32_t slot, std::span<const Run> runs) {
   std::vector<std::string_view> labels;
   for (const Run& run : runs)
     for (std::uint32_t r = run.first; r < run.first + run.count; ++r)
-      labels.push_back(run.slot == kOfBatch ? rows_.change().label(r) : arena_.label(run.slot, r));
+      labels.push_back(run.slot == kOfBatch ? rows_.change().label(r) : leaves_.label(run.slot, r));
   write_labels(arena_, slot, labels.size(), [&labels](std::size_t r) { return labels[r]; });
 }
 
 void LeafWriter::copy_fields(std::uint32_t slot, std::span<const Run> runs) {
   const bool has_any = !snapshot_.fields.empty() || std::ranges::any_of(runs, [this](const Run& run) {
-    return run.slot == kOfBatch ? rows_.have_gaps() : !arena_.fields(run.slot).empty();
+    return run.slot == kOfBatch ? rows_.have_gaps() : !leaves_.fields(run.slot).empty();
   });
   if (!has_any) return arena_.set_fields(slot, {});
   fields_.start(arena_.leaf(slot).num_rows);
@@ -83,7 +84,7 @@ void LeafWriter::copy_fields(std::uint32_t slot, std::span<const Run> runs) {
       if (run.slot == kOfBatch) {
         rows_.copy_row(r, fields_, at);
       } else {
-        fields_.copy_row(at, arena_.fields(run.slot), r);
+        fields_.copy_row(at, leaves_.fields(run.slot), r);
       }
   const std::uint64_t first = std::uint64_t{slot} * arena_.shape().leaf_rows;
   arena_.set_fields(slot, fields_.finish([&](std::size_t attribute, std::size_t row) {
@@ -107,7 +108,7 @@ void LeafWriter::write_zone_map(std::uint32_t slot) {
 
 void LeafWriter::bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<float> rows) {
   visit_value_type(snapshot_, [&]<typename T>(T) {
-    bounds_.compute(reinterpret_cast<const T*>(arena_.values(slot)) + first, static_cast<int>(count), rows);
+    bounds_.compute(reinterpret_cast<const T*>(leaves_.values(slot)) + first, static_cast<int>(count), rows);
   });
 }
 
@@ -118,7 +119,7 @@ void LeafWriter::recode(NodeAccess<std::byte> node) {
   std::vector<float> bounds(rows.size() * kFanOut);
   for (std::uint32_t c = 0; c < num_children; ++c) {
     const std::uint32_t slot = node.children()[c];
-    bound(slot, 0, arena_.leaf(slot).num_rows, rows);
+    bound(slot, 0, leaves_.leaf(slot).num_rows, rows);
     for (std::size_t row = 0; row < rows.size(); ++row) bounds[row * kFanOut + c] = rows[row];
   }
   encode_bounds(layout, bounds, num_children, node.bounds());

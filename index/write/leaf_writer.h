@@ -52,6 +52,7 @@ class LeafWriter {
 
   Snapshot& snapshot_;
   SlotArena& arena_;
+  const SlotArena& leaves_;  // the same, to read
   const BatchRows& rows_;
   LeafBounds bounds_;
   LeafFieldsBuilder fields_;

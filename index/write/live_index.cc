@@ -43,7 +43,7 @@ LiveIndex::LiveIndex(storage::FileSystem& file_system, const std::string& direct
 
 LiveIndex::~LiveIndex() {
   try {
-    close();
+    lock_isolated(writer_mutex_, [&] { close_locked(); });
   } catch (...) {
     // Acknowledged changes are in the log. Callers who want the error call close().
   }
@@ -94,10 +94,7 @@ void LiveIndex::apply_logged() {
 }
 
 TreeWriter& LiveIndex::tree() {
-  if (tree_ == nullptr) {
-    newest_->require_all();
-    tree_ = std::make_unique<TreeWriter>(newest_);
-  }
+  if (tree_ == nullptr) tree_ = std::make_unique<TreeWriter>(newest_);
   return *tree_;
 }
 
@@ -404,19 +401,37 @@ void LiveIndex::compact() {
 
 void LiveIndex::close() {
   lock_isolated(writer_mutex_, [&] {
-    if (is_in_memory() || is_closed_) return;
-    is_closed_ = true;
-    checkpointer_.reset();
-    tree_.reset();
-    const std::unique_ptr<storage::Store> store = std::move(store_);
-    if (!options_.writable || store == nullptr) return;
-    if (!failure_.empty()) {
-      if (!has_unflushed_) return;
-      throw IoError(failure_ + ". Changes that had not been flushed may be lost");
-    }
-    if (!pending_.empty()) store->append(pending_records(store->last_version()));
-    store->close();
+    shorten_log();
+    close_locked();
   });
+}
+
+// A checkpoint instead of the log, for whoever opens the index next.
+void LiveIndex::shorten_log() {
+  if (!checkpointer_ || !failure_.empty()) return;
+  try {
+    checkpointer_->wait();
+    if (!checkpointer_->is_due_at_close()) return;
+    flush_locked();
+    checkpointer_->run(*newest_);
+  } catch (...) {
+    // The log stays. If it could not be written, closing says so.
+  }
+}
+
+void LiveIndex::close_locked() {
+  if (is_in_memory() || is_closed_) return;
+  is_closed_ = true;
+  checkpointer_.reset();
+  tree_.reset();
+  const std::unique_ptr<storage::Store> store = std::move(store_);
+  if (!options_.writable || store == nullptr) return;
+  if (!failure_.empty()) {
+    if (!has_unflushed_) return;
+    throw IoError(failure_ + ". Changes that had not been flushed may be lost");
+  }
+  if (!pending_.empty()) store->append(pending_records(store->last_version()));
+  store->close();
 }
 
 }  // namespace culmen

@@ -88,6 +88,8 @@ class LiveIndex {
   void publish(std::shared_ptr<const Snapshot> next);
   void replace(std::shared_ptr<const Snapshot> next);
   void consider_checkpoint();
+  void shorten_log();
+  void close_locked();
   [[noreturn]] void stop(const std::string& why);
 
   storage::FileSystem* file_system_ = nullptr;

@@ -35,6 +35,7 @@ void add_page(std::uint32_t partition, WorkingTree& tree) {
   LeafPage page;
   page.slot = slot;
   page.partition = partition;
+  tree.nodes.know_parent_of_leaf(neighbour);
   tree.nodes.make_writable({tree.pages[neighbour].parent});
   tree.insert_page(page, 0, is_before ? NodeBalancer::Side::after : NodeBalancer::Side::before, neighbour,
                    bounds_of_no_rows(tree.next->layout));
@@ -95,7 +96,7 @@ std::vector<PageNumber> LocatedChange::pages_of_added() const {
     const std::size_t end = std::min(pages.size(), (c + 1) * kChunkRows);
     for (std::size_t r = c * kChunkRows; r < end; ++r)
       pages[r] = tree_.pages.in_partition(
-          partition_of(keys_[r]))[tree_.pages.position_for(keys_[r], change_.ids[r])];
+          partition_of(keys_[r]))[tree_.pages.position_for(*tree_.next, keys_[r], change_.ids[r])];
   });
   return pages;
 }

@@ -129,6 +129,7 @@ void NodeBalancer::fill_up(PageNumber page) {
   if (above.header().num_children == 1) return;
   const bool with_next = position + 1 < above.header().num_children;
   const PageNumber neighbour = nodes_.node_in(above.children()[with_next ? position + 1 : position - 1]);
+  nodes_.know_children(neighbour);
   nodes_.make_writable({neighbour});
   const PageNumber left = with_next ? page : neighbour, right = with_next ? neighbour : page;
   if (num_children(left) + num_children(right) <= kMaxMergedChildren) {

@@ -97,7 +97,8 @@ std::vector<PartitionEdits> RebalancePlanner::edits_by_partition() const {
   };
   std::vector<Position> sorted;
   for (const PageEdit& edit : located_.edits())
-    sorted.push_back({tree_.pages[edit.page].partition, tree_.pages.position_of(edit.page), &edit});
+    sorted.push_back(
+        {tree_.pages[edit.page].partition, tree_.pages.position_of(*tree_.next, edit.page), &edit});
   std::ranges::sort(sorted, [](const Position& a, const Position& b) {
     return a.partition != b.partition ? a.partition < b.partition : a.position < b.position;
   });

@@ -61,7 +61,7 @@ void RepackWriter::replace_pages(Repack& repack) {
   std::vector<std::uint32_t> old_slots;
   for (const PageNumber page : old_pages) old_slots.push_back(tree_.pages[page].slot);
   const std::uint32_t partition = tree_.pages[old_pages.front()].partition;
-  const std::size_t first = tree_.pages.position_of(old_pages.front());
+  const std::size_t first = tree_.pages.position_of(*tree_.next, old_pages.front());
   std::size_t num_kept = 0, position = first;
   repack.pages.clear();
   for (const Repack::Part& part : repack.parts) {
@@ -71,7 +71,6 @@ void RepackWriter::replace_pages(Repack& repack) {
       repack.pages.push_back(old_pages[num_kept++]);
       tree_.nodes.set_leaf(repack.pages.back(), part.slot, part.rows);
       tree_.pages[repack.pages.back()].num_erased = 0;
-      tree_.extremes.note_changed(repack.pages.back());
     } else {
       repack.pages.push_back(add_page(part, position, repack.pages.back()));
     }

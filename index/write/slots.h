@@ -18,10 +18,11 @@ namespace culmen {
 
 class Slots {
  public:
-  // grow(n) allocates memory for slots 0 .. n - 1. `older`: versions before the present one that may still be read.
+  // grow(n) allocates memory for slots 0 .. n - 1. `older`: versions before the present one that may still be read. The
+  // first `num_filed` slots are never written: they are read from files on touch (index/slot_source.h).
   Slots(std::size_t in_use, std::size_t capacity, std::function<void(std::size_t)> grow,
-        std::span<const SlotArena::OlderVersion> older = {})
-      : end_(in_use), allocated_(in_use), capacity_(capacity), grow_(std::move(grow)) {
+        std::span<const SlotArena::OlderVersion> older = {}, std::size_t num_filed = 0)
+      : num_filed_(num_filed), end_(in_use), allocated_(in_use), capacity_(capacity), grow_(std::move(grow)) {
     for (const SlotArena::OlderVersion& version : older) holders_.push_back({version, {}});
   }
 
@@ -47,7 +48,9 @@ class Slots {
   void give_back(std::uint32_t slot) { free_.push_back(slot); }
 
   // The version that is being made no longer refers to the slot. Older ones do, from version `new_in` on.
-  void retire(std::uint32_t slot, std::uint64_t new_in) { retiring_.push_back({slot, new_in}); }
+  void retire(std::uint32_t slot, std::uint64_t new_in) {
+    if (slot >= num_filed_) retiring_.push_back({slot, new_in});
+  }
 
   // The next version is complete. `base` is the one before it.
   void end_version(SlotArena::OlderVersion base) {
@@ -93,6 +96,7 @@ class Slots {
     holders_.erase(holders_.begin() + static_cast<std::ptrdiff_t>(holder));
   }
 
+  const std::size_t num_filed_;
   std::size_t end_, allocated_, capacity_;
   std::function<void(std::size_t)> grow_;
   std::vector<std::uint32_t> free_;

@@ -56,14 +56,13 @@ void StatsUpdate::note_removed_row(std::uint32_t slot, std::uint32_t position) {
 
 // Scale::minmax needs the exact minimum and maximum.
 void StatsUpdate::find_lost_extremes() {
-  if (std::ranges::none_of(lost_, [](const Lost& lost) { return lost.minimum || lost.maximum; })) return;
   Snapshot& s = *tree_.next;
-  tree_.extremes.update(s, tree_.pages);
   for (std::size_t i = 0; i < s.stats.size(); ++i) {
-    const double minimum = tree_.extremes.minimum(i), maximum = tree_.extremes.maximum(i);
-    const bool has_values = minimum <= maximum;
-    if (lost_[i].minimum) s.stats[i].minimum = has_values ? minimum : 0;
-    if (lost_[i].maximum) s.stats[i].maximum = has_values ? maximum : 0;
+    if (!lost_[i].minimum && !lost_[i].maximum) continue;
+    const AttributeStats range = present_range_of_index(s, i);
+    const bool has_values = range.minimum <= range.maximum;
+    if (lost_[i].minimum) s.stats[i].minimum = has_values ? range.minimum : 0;
+    if (lost_[i].maximum) s.stats[i].maximum = has_values ? range.maximum : 0;
   }
 }
 

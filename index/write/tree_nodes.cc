@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <string>
 #include <utility>
 
 #include "base/for_each.h"
+#include "culmen/error.h"
 
 namespace culmen {
 namespace {
@@ -16,11 +19,27 @@ void sort_unique(std::vector<PageNumber>& pages) {
 
 }  // namespace
 
-TreeNodes::TreeNodes(const Snapshot& base, LeafPages& leaves)
+TreeNodes::TreeNodes(const Snapshot& base, LeafPages& leaves, Loading loading)
     : leaves_(leaves),
+      filed_(loading == Loading::whole ? nullptr : base.filed_tree),
       slots_(
           base.arena->node_slots(), base.arena->node_capacity(),
-          [arena = base.arena](std::size_t n) { arena->grow_nodes(n); }, base.arena->older_versions()) {
+          [arena = base.arena](std::size_t n) { arena->grow_nodes(n); }, base.arena->older_versions(),
+          filed_ == nullptr ? 0 : filed_->num_nodes()) {
+  filed_ == nullptr ? read_pages(base) : number_pages();
+}
+
+// As the files number them.
+void TreeNodes::number_pages() {
+  leaf_of_slot_.resize(leaves_.size());
+  std::iota(leaf_of_slot_.begin(), leaf_of_slot_.end(), PageNumber{0});
+  node_of_slot_.resize(filed_->num_nodes());
+  std::iota(node_of_slot_.begin(), node_of_slot_.end(), PageNumber{0});
+  for (const std::uint32_t slot : node_of_slot_) pages_.push_back({slot, kUnknownPage});
+  if (!pages_.empty()) pages_.back().parent = kNoPage;
+}
+
+void TreeNodes::read_pages(const Snapshot& base) {
   const TreeOrder& order = base.order();
   for (PageNumber page = 0; page < leaves_.size(); ++page) note_slot(leaf_of_slot_, order.leaves[page], page);
   pages_.resize(order.nodes.size());
@@ -28,14 +47,66 @@ TreeNodes::TreeNodes(const Snapshot& base, LeafPages& leaves)
     pages_[page].slot = order.nodes[page];
     note_slot(node_of_slot_, order.nodes[page], page);
     const NodeRef node = base.node(order.nodes[page]);
-    for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
-      if (node.header().level == 1) {
-        leaves_[leaf_in(node.children()[c])].parent = page;
-      } else {
-        pages_[node_in(node.children()[c])].parent = page;
-      }
+    for (std::uint32_t c = 0; c < node.header().num_children; ++c) parent_of_child(node, c) = page;
+  }
+}
+
+// ---- On touch
+
+// A page whose parent is not known has never been changed, and neither have its siblings' links: its parent is the node
+// that has it in the files. Whoever changes the children of a node tells all of them their parent before.
+void TreeNodes::know_parent_of_leaf(PageNumber leaf) {
+  if (leaves_[leaf].parent != kUnknownPage) return;
+  std::vector<PageNumber> path = {filed_parent(1, leaf)};
+  while (pages_[path.back()].parent == kUnknownPage)
+    path.push_back(filed_parent(path.size() + 1, path.back()));
+  std::for_each(path.rbegin(), path.rend(), [this](PageNumber page) { know_children(page); });
+}
+
+void TreeNodes::know_children(PageNumber page) {
+  if (filed_ == nullptr) return;
+  const NodeRef parent = node(page);
+  if (parent_of_child(parent, 0) == page) return;
+  for (std::uint32_t c = 0; c < parent.header().num_children; ++c) {
+    PageNumber& of_child = parent_of_child(parent, c);
+    if (of_child != kUnknownPage)
+      throw FormatError("node " + std::to_string(page) + " of the index has a child of another node");
+    of_child = page;
+  }
+}
+
+PageNumber& TreeNodes::parent_of_child(NodeRef node, std::uint32_t child) {
+  const std::uint32_t slot = node.children()[child];
+  return node.header().level == 1 ? leaves_[leaf_in(slot)].parent : pages_[node_in(slot)].parent;
+}
+
+// The node of this level that has the child in the files, where the children of all nodes of a level ascend: found by
+// interpolation, since most nodes have about as many. Each step takes a node out of the search, whatever they hold.
+PageNumber TreeNodes::filed_parent(std::size_t level, std::uint32_t child) const {
+  const std::vector<std::uint64_t>& starts = filed_->level_starts;
+  std::uint64_t first = level < starts.size() ? starts[level - 1] : 0;
+  std::uint64_t end = level < starts.size() ? starts[level] : 0;
+  // Children of the nodes from `first` to `end`.
+  std::uint64_t low = level == 1 ? 0 : starts[level - 2];
+  std::uint64_t high = level == 1 ? filed_->num_leaves : starts[level - 1];
+  while (first < end) {
+    const auto share = static_cast<double>(child - low) / static_cast<double>(high - low);
+    const auto step = static_cast<std::uint64_t>(share * static_cast<double>(end - first));
+    const std::uint64_t middle = std::min(first + step, end - 1);
+    const NodeRef node = next_->node(middle);
+    const std::uint64_t first_child = node.children()[0];
+    const std::uint64_t end_child = first_child + node.header().num_children;
+    if (child < first_child) {
+      end = middle;
+      high = first_child;
+    } else if (child < end_child) {
+      return static_cast<PageNumber>(middle);
+    } else {
+      first = middle + 1;
+      low = end_child;
     }
   }
+  throw FormatError("a leaf or a node of the index has no parent");
 }
 
 void TreeNodes::note_slot(std::vector<PageNumber>& of_slot, std::uint32_t slot, PageNumber page) {
@@ -84,13 +155,14 @@ TreeNodes::Copy TreeNodes::claim(PageNumber page, std::vector<PageNumber>& above
 void TreeNodes::copy_node(const Copy& copy) const {
   if (copy.from == copy.to) return;
   const MutableNode to = next_->arena->mutable_node(copy.to);
-  __builtin_prefetch(next_->arena->node_zone_map(copy.from));
-  std::memcpy(to.bytes, next_->node(copy.from).bytes, next_->arena->node_bytes());
-  to.header().version = next_->version;
   SlotArena& arena = *next_->arena;
-  std::memcpy(arena.node_zone_map(copy.to), arena.node_zone_map(copy.from),
+  const SlotArena& before = arena;
+  __builtin_prefetch(before.node_zone_map(copy.from));
+  std::memcpy(to.bytes, before.node(copy.from).bytes, arena.node_bytes());
+  to.header().version = next_->version;
+  std::memcpy(arena.node_zone_map(copy.to), before.node_zone_map(copy.from),
               kZoneVectors * arena.shape().zone_vector_bytes());
-  std::memcpy(arena.child_zones_bytes(copy.to), arena.child_zones_bytes(copy.from),
+  std::memcpy(arena.child_zones_bytes(copy.to), before.child_zones(copy.from).bytes(),
               arena.child_zones_layout().node_bytes());
 }
 
@@ -109,6 +181,7 @@ void TreeNodes::link(const Copy& copy) {
 }
 
 void TreeNodes::make_all_writable() {
+  for (PageNumber page = 0; page < leaves_.size(); ++page) know_parent_of_leaf(page);
   std::vector<PageNumber> lowest;
   for (PageNumber page = 0; page < leaves_.size(); ++page)
     if (leaves_[page].parent != kNoPage) lowest.push_back(leaves_[page].parent);
@@ -154,14 +227,7 @@ void TreeNodes::drop(PageNumber page) {
 
 void TreeNodes::adopt(PageNumber page) {
   const NodeRef parent = node(page);
-  for (std::uint32_t c = 0; c < parent.header().num_children; ++c) {
-    const std::uint32_t slot = parent.children()[c];
-    if (parent.header().level == 1) {
-      leaves_[leaf_in(slot)].parent = page;
-    } else {
-      pages_[node_in(slot)].parent = page;
-    }
-  }
+  for (std::uint32_t c = 0; c < parent.header().num_children; ++c) parent_of_child(parent, c) = page;
 }
 
 void TreeNodes::set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const float> rows) {

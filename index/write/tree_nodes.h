@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -24,8 +25,8 @@ struct NodePage {
 
 class TreeNodes {
  public:
-  // The leaf pages are those of `base`. Sets their parents.
-  TreeNodes(const Snapshot& base, LeafPages& leaves);
+  // The leaf pages are those of `base`. Sets their parents; on touch each when it is needed (know_parent_of_leaf).
+  TreeNodes(const Snapshot& base, LeafPages& leaves, Loading loading);
 
   // Between these two, the calls below change the tree of `next`.
   void begin_version(Snapshot& next);
@@ -49,6 +50,12 @@ class TreeNodes {
   }
   PageNumber node_in(std::uint32_t slot) const { return node_of_slot_[slot]; }
   PageNumber leaf_in(std::uint32_t slot) const { return leaf_of_slot_[slot]; }
+
+  // Of a tree that is read on touch, before the page or the node is changed: reads the nodes above the leaf page, and
+  // tells the children of each who their parent is; the same for the children of one node, whose own parent is known.
+  // Throws FormatError if the nodes do not form a tree, and what reading them throws.
+  void know_parent_of_leaf(PageNumber leaf);
+  void know_children(PageNumber page);
 
   // Makes these nodes, which are of one level, and all nodes above them writable. Copies in parallel. Calls edit(n) for
   // the n-th of the distinct pages, in ascending order, right after it was copied.
@@ -74,6 +81,11 @@ class TreeNodes {
     std::uint32_t from, to;  // slots; equal: the page is writable already
   };
 
+  void read_pages(const Snapshot& base);
+  void number_pages();
+  PageNumber& parent_of_child(NodeRef node, std::uint32_t child);
+  PageNumber filed_parent(std::size_t level, std::uint32_t child) const;
+
   Copy claim(PageNumber page, std::vector<PageNumber>& above);
   void copy_node(const Copy& copy) const;
   void link(const Copy& copy);
@@ -81,6 +93,7 @@ class TreeNodes {
   PageNumber new_page();
 
   LeafPages& leaves_;
+  const std::shared_ptr<const FiledTree> filed_;  // null: all parents are known
   std::vector<NodePage> pages_;
   std::vector<PageNumber> free_pages_;
   std::vector<PageNumber> leaf_of_slot_, node_of_slot_;

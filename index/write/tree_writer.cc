@@ -33,6 +33,10 @@ constexpr std::uint64_t kRowsLeftOfLarge = 4;
 // If a batch changes at least one row in so many, a reload is faster.
 constexpr std::uint64_t kReloadedShare = 2;
 
+// A change of a tree on touch reads a few leaves and nodes one by one, and some of the ids file. Once one row for so many
+// leaves was changed, all that is left is read at once.
+constexpr std::uint64_t kLeavesPerRowOnTouch = 8;
+
 std::shared_ptr<Snapshot> successor_of(const Snapshot& base) {
   auto next = std::make_shared<Snapshot>(base.metadata(), base.tree());
   ++next->version;
@@ -43,7 +47,8 @@ std::shared_ptr<Snapshot> successor_of(const Snapshot& base) {
 
 TreeWriter::TreeWriter(std::shared_ptr<const Snapshot> base)
     : base_(std::move(base)),
-      tree_(std::make_unique<WorkingTree>(*base_)),
+      tree_(std::make_unique<WorkingTree>(*base_,
+                                          base_->filed_tree == nullptr ? Loading::whole : Loading::on_touch)),
       rows_when_loaded_(base_->num_rows) {}
 
 std::vector<std::uint64_t> TreeWriter::find_rows(std::span<const std::int64_t> ids) const {
@@ -61,9 +66,9 @@ std::vector<std::uint64_t> TreeWriter::find_rows(std::span<const std::int64_t> i
 
 void TreeWriter::apply(const Change& change) {
   const FloatingPointScope floating_point;
-  begin_version();
+  begin_version(change);
   if (wants_reload(change) || !has_room_for_pages(change)) return reload(change);
-  tree_->ids.reserve(tree_->ids.size() + change.num_rows());
+  tree_->ids.make_room_for(change.num_rows());
   const BatchRows rows(change, *next_);
   StatsUpdate stats(*tree_);
   stats.add_rows(rows);
@@ -72,15 +77,23 @@ void TreeWriter::apply(const Change& change) {
   const LocatedChange located(rows, std::move(keys), *tree_);
   RebalancePlan plan = plan_rebalance(*tree_, located);
   if (!has_room_for(located, plan)) return reload(change);
+  know_parents(plan);
   erase_ids(located, stats);
   LeafRewriter(*tree_, located).run(std::move(plan.rewrites));
   rebalance(located, plan);
   rows_inserted_ += change.num_rows();
+  rows_changed_ += change.num_rows() + change.removed.size();
   next_->num_rows += change.num_rows();
   next_->num_rows -= change.removed.size();
   next_->rounded_values += change.rounded_values;
   next_->next_id = std::max(next_->next_id, change.next_id);
   stats.find_lost_extremes();
+}
+
+void TreeWriter::know_parents(const RebalancePlan& plan) {
+  for (const PageEdit& edit : plan.rewrites) tree_->nodes.know_parent_of_leaf(edit.page);
+  for (const Repack& repack : plan.repacks)
+    for (const PageNumber page : repack.pages) tree_->nodes.know_parent_of_leaf(page);
 }
 
 // Before any leaf is written: the erased rows can still be read.
@@ -102,8 +115,17 @@ void TreeWriter::rebalance(const LocatedChange& located, RebalancePlan& plan) {
   for (const std::uint32_t partition : plan.deferred) tree_->pages.let_partition_double(partition);
 }
 
-void TreeWriter::begin_version() {
+bool TreeWriter::wants_whole(const Change& change) const {
+  return kLeavesPerRowOnTouch * (rows_changed_ + change.removed.size() + change.num_rows()) >=
+         base_->num_leaves;
+}
+
+void TreeWriter::begin_version(const Change& change) {
   if (next_ != nullptr) return;
+  if (!tree_->is_whole() && wants_whole(change)) {
+    base_->require_all();
+    tree_ = std::make_unique<WorkingTree>(*base_);
+  }
   next_ = successor_of(*base_);
   tree_->begin_version(*next_);
 }
@@ -147,6 +169,7 @@ bool TreeWriter::has_worn_partitions() const {
 
 // Replaces the tree of the version that is being made. Later batches continue from the new tree.
 void TreeWriter::reload(const Change& change) {
+  next_->require_all();
   const std::shared_ptr<const Snapshot> loaded = reload_rows(*next_, tree_->pages.slots(), change);
   tree_ = std::make_unique<WorkingTree>(*loaded);
   next_ = successor_of(*loaded);

@@ -1,6 +1,6 @@
 // TreeWriter: applies batches to the tree and makes versions of it.
 //
-// The tree is a B+-tree over (partition, order key, id). The id map finds the page of a row, and binary search in the
+// The tree is a B+-tree over (partition, order key, id). PagesOfIds finds the page of a row, and binary search in the
 // pages of its partition finds the page for a new one. A batch works on copies of the leaves and nodes that it changes;
 // published versions never change (index/slot_arena.h). Its steps:
 //
@@ -34,8 +34,9 @@ class StatsUpdate;
 
 class TreeWriter {
  public:
-  // Cost: a pass over all ids, and about 11 bytes of memory per row. Throws FormatError if two rows have the same id,
-  // which loading does not check.
+  // Of a version in memory: a pass over all ids, and about 11 bytes of memory per row. Throws FormatError if two rows have
+  // the same id, which loading does not check. Of a version that is read on touch: some bytes per leaf. Each change then
+  // reads what it needs, until so much was changed that reading the rest at once costs less.
   explicit TreeWriter(std::shared_ptr<const Snapshot> base);
 
   // These refer to the version that is being made.
@@ -45,20 +46,22 @@ class TreeWriter {
   const Snapshot& current() const { return next_ != nullptr ? *next_ : *base_; }
 
   // The change must fit the index: its removed ids exist, its new ids do not (ChangeFold checks this). Throws
-  // InputError (labels of a leaf beyond 4 GiB, texts beyond 2 GiB) and std::bad_alloc. After that this writer may only
-  // be destroyed; published versions are unaffected.
+  // InputError (labels of a leaf beyond 4 GiB, texts beyond 2 GiB), std::bad_alloc, and what reading on touch throws. After
+  // that this writer may only be destroyed; published versions are unaffected.
   void apply(const Change& change);
 
   // Completes the version with all changes since the last one. Returns the last one if there are none.
   std::shared_ptr<const Snapshot> finish_version(std::uint64_t version);
 
  private:
-  void begin_version();
+  void begin_version(const Change& change);
+  bool wants_whole(const Change& change) const;
   bool wants_reload(const Change& change) const;
   bool has_worn_partitions() const;
   void reload(const Change& change);
   bool has_room_for_pages(const Change& change) const;
   bool has_room_for(const LocatedChange& located, const RebalancePlan& plan) const;
+  void know_parents(const RebalancePlan& plan);
   void erase_ids(const LocatedChange& located, StatsUpdate& stats);
   void rebalance(const LocatedChange& located, RebalancePlan& plan);
 
@@ -67,6 +70,7 @@ class TreeWriter {
   std::unique_ptr<WorkingTree> tree_;
   std::uint64_t rows_when_loaded_;
   std::uint64_t rows_inserted_ = 0;  // since then
+  std::uint64_t rows_changed_ = 0;   // of a tree that is read on touch
 };
 
 }  // namespace culmen

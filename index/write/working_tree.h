@@ -6,20 +6,21 @@
 #include <memory>
 #include <span>
 
+#include "culmen/open.h"
 #include "index/snapshot.h"
-#include "index/write/id_map.h"
 #include "index/write/leaf_pages.h"
 #include "index/write/node_balancer.h"
 #include "index/write/node_bounds.h"
-#include "index/write/page_extremes.h"
+#include "index/write/pages_of_ids.h"
 #include "index/write/slots.h"
 #include "index/write/tree_nodes.h"
 
 namespace culmen {
 
 struct WorkingTree {
-  // Throws FormatError if two rows have the same id.
-  explicit WorkingTree(const Snapshot& tree);
+  // Reads the whole tree, and throws FormatError if two rows have the same id; or nothing of a tree that is read on touch
+  // (Snapshot::filed_tree). Then each call reads what it needs, and may throw FormatError or IoError.
+  explicit WorkingTree(const Snapshot& tree, Loading loading = Loading::whole);
   WorkingTree(const WorkingTree&) = delete;
   WorkingTree& operator=(const WorkingTree&) = delete;
 
@@ -33,6 +34,8 @@ struct WorkingTree {
   };
   // Returns kNoPage if the id is not in the index.
   RowPosition find(std::int64_t id) const;
+  // Whether all of the tree was read to make this.
+  bool is_whole() const { return loading == Loading::whole; }
 
   const LeafHeader& leaf(PageNumber page) const { return next->leaf(pages[page].slot); }
 
@@ -45,6 +48,7 @@ struct WorkingTree {
   // Frees or retires the slot of a leaf to which the version that is being made does not refer any more.
   void release_leaf(std::uint32_t slot);
 
+  const Loading loading;
   Snapshot* next = nullptr;  // the version that is being made
   std::shared_ptr<SlotArena> arena;
   LeafPages pages;
@@ -52,8 +56,10 @@ struct WorkingTree {
   NodeBounds bounds;
   NodeBalancer balancer;
   Slots leaf_slots;
-  IdMap ids;
-  PageExtremes extremes;
+  PagesOfIds ids;
+
+ private:
+  void insert_all_ids(const Snapshot& tree);
 };
 
 }  // namespace culmen

@@ -218,8 +218,8 @@ class Index(Searchable):
             durability: when a change is durable: "sync", it survives a power failure when the call returns; "os", it
                 survives a crash of the process; "batch", after flush().
             loading: "whole", or "on_touch": opening takes no time, and each part of the files is read and checked when
-                a call first needs it, which raises FormatError or IoError if it cannot be read. Changes and scans read
-                all that is left.
+                a call first needs it, which raises FormatError or IoError if it cannot be read. Large changes,
+                checkpoints and scans read all that is left.
 
         Raises:
             NoIndex: if there is none. It is a FileNotFoundError.
@@ -303,7 +303,8 @@ class Index(Searchable):
         _core.compact(self._handle)
 
     def close(self) -> None:
-        """Ends writing: makes all changes durable and releases the lock. Searches still work."""
+        """Ends writing: makes all changes durable and releases the lock. Writes a checkpoint if the log has become
+        long. Searches still work."""
         _core.close(self._handle)
 
     def __enter__(self) -> Index:

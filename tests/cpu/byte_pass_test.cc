@@ -25,7 +25,8 @@ namespace {
 // One call of each kernel beside plain sums.
 void expect_plain_sums(Random& random, std::size_t vectors) {
   const simd::ByteKernels& kernels = simd::byte_kernels();
-  const std::size_t quads = 1 + random.below(16), stride = vectors + random.below(3), questions = 8;
+  const std::size_t quads = 1 + random.below(random.chance(0.1) ? 256 : 16),
+                    stride = vectors + random.below(3), questions = 8;
   const bool extreme = random.chance(0.3);
   std::vector<std::uint8_t> codes(quads * stride * 64);
   std::vector<std::int8_t> weights(questions * quads * 4);
@@ -99,7 +100,7 @@ std::vector<std::optional<std::vector<Hit>>> answers_of_pass(const Index& index,
 std::uint64_t expect_answers_of_oracle(std::uint64_t seed, std::size_t num_questions) {
   Random random(seed);
   const auto value_class = static_cast<ValueClass>(random.below(kNumValueClasses));
-  const int d = random.chance(0.2) ? 64 : random.between(1, 40);
+  const int d = random.chance(0.2) ? 64 : random_width(random, 40);
   const Table table = random_table(random, value_class, 20 + random.below(1500), d);
   const ValueType value_type = random_value_type(random, table.view());
   const Oracle oracle(table.view(), value_type == ValueType::float32);
@@ -141,15 +142,18 @@ TEST(BytePass, AnswersAsTheOracleDoes) {
 }
 
 // A table of attributes whose steps, middles and signs are random, and a question; values and weights are given in steps.
-// Of each attribute a row has code -127 and another 127.
+// Of each attribute a row has code -127 and another 127. One attribute has no other codes and no weight, so that all leaves
+// have the scale 1.
 class HostileTable {
  public:
   HostileTable(Random& random, std::size_t d, std::size_t num_rows)
-      : columns_(d, std::vector<double>(num_rows)), query_{.weights = std::vector<double>(d), .k = 1} {
-    for (std::size_t a = 0; a < d; ++a) {
+      : columns_(d + 1, std::vector<double>(num_rows)),
+        query_{.weights = std::vector<double>(d + 1), .k = 1} {
+    for (std::size_t a = 0; a <= d; ++a) {
       steps_.push_back(random.sign() * std::ldexp(random.uniform(1, 2), random.between(-20, 20)));
       middles_.push_back(steps_[a] * random.uniform(-1000, 1000));
     }
+    for (std::size_t r = 0; r < num_rows; ++r) set(r, d, r % 2 == 0 ? -127 : 127);
   }
 
   void set(std::size_t row, std::size_t a, double code) { columns_[a][row] = middles_[a] + steps_[a] * code; }
@@ -177,7 +181,8 @@ class HostileTable {
 // best row has a sum that is lower than another's by nearly twice the error.
 std::string difference_of_hostile_row(std::uint64_t seed) {
   Random random(seed);
-  const auto d = static_cast<std::size_t>(random.between(2, 64));
+  const auto d = static_cast<std::size_t>(random.chance(0.1) ? random.between(65, kMaxAttributes - 1)
+                                                             : random.between(2, 64));
   const std::size_t num_rows = 32 + random.below(200), best = 3 + random.below(num_rows - 4);
   const std::size_t other = random.chance(0.5) ? best + 1 : best - 1;
   const bool values_lose = random.chance(0.5);

@@ -39,8 +39,9 @@ struct Case {
 class Trial {
  public:
   Trial(std::uint64_t seed, ValueClass value_class) : random_(seed), seed_(seed) {
-    const std::size_t num_rows = random_num_rows(random_);
-    table_ = random_table(random_, value_class, num_rows, random_.between(1, 20));
+    const int width = random_width(random_, 20);
+    const std::size_t num_rows = random_num_rows(random_) % (width > kMaxGroupedAttributes ? 300 : 6000);
+    table_ = random_table(random_, value_class, num_rows, width);
     const ValueType value_type = random_value_type(random_, table_.view());
     const Oracle oracle(table_.view(), value_type == ValueType::float32);
     build(value_type);

@@ -506,6 +506,14 @@ void search_on_touch(const Snapshot& s, std::uint64_t random) {
   }
 }
 
+// A writer neither leaves its arrays nor goes on for ever, and does not write to what is read later.
+void write_on_touch(const std::shared_ptr<const Snapshot>& s, std::uint64_t random) {
+  try {
+    search_on_touch(*write_some(s, random), random);
+  } catch (const Error&) {
+  }
+}
+
 void search(const std::shared_ptr<const Snapshot>& s, std::uint64_t random) {
   const std::vector<double> weights = some_weights(*s, random);
   if (s->num_rows == 0) return;
@@ -555,8 +563,11 @@ void insert_into(LiveIndex& index, std::uint64_t& random) {
 
 // Whatever happens to the directory in between, it can be opened again.
 void check_index(storage::MemoryFileSystem system, std::uint64_t random) {
-  const auto open = [&system](bool writable) {
-    return std::make_unique<LiveIndex>(system, "index", OpenOptions{.writable = writable, .num_threads = 1});
+  const auto open = [&system, &random](bool writable) {
+    const bool on_touch = writable && next_random(random) % 2 == 0;
+    const OpenOptions options = {
+        .writable = writable, .num_threads = 1, .loading = on_touch ? Loading::on_touch : Loading::whole};
+    return std::make_unique<LiveIndex>(system, "index", options);
   };
   auto index = open(true);
   for (int round = 0; round < 2; ++round) {
@@ -632,6 +643,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const bool on_touch = next_random(random) % 2 == 0;
       snapshot = changed.read_frame_files(on_touch ? Loading::on_touch : Loading::whole);
       if (on_touch) search_on_touch(*snapshot, random);
+      if (on_touch && next_random(random) % 2 == 0) write_on_touch(snapshot, random);
       snapshot->require_all();
     }
     check_snapshot(snapshot, random);

@@ -76,8 +76,9 @@ class SomeChange {
 
  private:
   std::uint64_t some_row(std::uint64_t draw) const {
-    const std::vector<std::uint32_t>& leaves = s_.order().leaves;
-    const std::uint32_t leaf = leaves[draw / 64 % leaves.size()];
+    const auto number = static_cast<std::uint32_t>(draw / 64 % s_.num_leaves);
+    const std::uint32_t leaf =  // the order reads all
+        s_.filed_tree == nullptr ? s_.order().leaves[number] : number;
     return leaf * static_cast<std::uint64_t>(s_.leaf_rows) + draw / 4096 % s_.leaf(leaf).num_rows;
   }
   std::int64_t id_of_some_row(std::uint64_t draw) const { return s_.id(some_row(draw)); }

@@ -14,23 +14,26 @@ TEST(BoundLayout, GivesEveryExtremeOfEverySubsetARowOfItsOwn) {
     const BoundLayout layout(d);
     std::multiset<int> rows;
     int attributes = 0;
-    for (std::size_t g = 0; g < layout.groups().size(); ++g) {
-      const BoundLayout::Group& group = layout.groups()[g];
+    for (int g = 0; g < layout.num_groups(); ++g) {
+      const BoundLayout::Group group = layout.group(g);
       EXPECT_EQ(group.first_attribute, attributes);
       EXPECT_GE(group.size, 1);
-      EXPECT_LE(group.size, kMaxGroupSize);
+      EXPECT_LE(group.size, d > kMaxGroupedAttributes ? 1 : kMaxGroupSize);
       attributes += group.size;
       for (unsigned mask = 1; mask < 1u << group.size; ++mask)
         for (const Extreme extreme : {Extreme::maximum, Extreme::minimum}) {
-          const int row = layout.subset_row(static_cast<int>(g), mask, extreme);
+          const int row = layout.subset_row(g, mask, extreme);
           EXPECT_EQ(row < layout.first_minimum_row(), extreme == Extreme::maximum);
           rows.insert(row);
         }
     }
     EXPECT_EQ(attributes, d);
-    EXPECT_EQ(layout.has_total(), d > kMaxGroupSize);
+    EXPECT_EQ(layout.has_total(), d > kMaxGroupSize && !layout.is_wide());
+    EXPECT_EQ(layout.is_wide(), d > kMaxGroupedAttributes);
     if (layout.has_total()) rows.insert(layout.total_row(Extreme::maximum));
     if (layout.has_total()) rows.insert(layout.total_row(Extreme::minimum));
+    if (layout.is_wide()) rows.insert(layout.length_row(Extreme::maximum));
+    if (layout.is_wide()) rows.insert(layout.length_row(Extreme::minimum));
     EXPECT_EQ(static_cast<int>(rows.size()), layout.num_rows());
     EXPECT_EQ(*rows.begin(), 0);
     EXPECT_EQ(*rows.rbegin(), layout.num_rows() - 1);
@@ -43,7 +46,7 @@ TEST(BoundLayout, FindsTheGroupAndExtremesOfEachAttribute) {
   for (int d = 1; d <= kMaxAttributes; ++d) {
     const BoundLayout layout(d);
     for (int i = 0; i < d; ++i) {
-      const BoundLayout::Group& group = layout.groups()[static_cast<std::size_t>(layout.group_of(i))];
+      const BoundLayout::Group group = layout.group(layout.group_of(i));
       EXPECT_GE(i, group.first_attribute);
       EXPECT_LT(i, group.first_attribute + group.size);
       EXPECT_EQ(layout.maximum_row(i), group.first_row + (1 << (i - group.first_attribute)) - 1);
@@ -54,9 +57,9 @@ TEST(BoundLayout, FindsTheGroupAndExtremesOfEachAttribute) {
 
 TEST(BoundLayout, MakesGroupsOfLikeSize) {
   const BoundLayout layout(9);
-  ASSERT_EQ(layout.groups().size(), 2u);
-  EXPECT_EQ(layout.groups()[0].size, 5);
-  EXPECT_EQ(layout.groups()[1].size, 4);
+  ASSERT_EQ(layout.num_groups(), 2);
+  EXPECT_EQ(layout.group(0).size, 5);
+  EXPECT_EQ(layout.group(1).size, 4);
 }
 
 }  // namespace

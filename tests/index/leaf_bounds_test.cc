@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,19 +42,35 @@ std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
         others_would_fail += static_cast<long double>(down) < sum ? 1 : 0;
       }
   };
-  for (std::size_t g = 0; g < s.layout.groups().size(); ++g) {
-    const BoundLayout::Group& group = s.layout.groups()[g];
+  for (int g = 0; g < s.layout.num_groups(); ++g) {
+    const BoundLayout::Group group = s.layout.group(g);
     for (unsigned mask = 1; mask < 1u << group.size; ++mask) {
       std::vector<int> subset;
       for (int i = 0; i < group.size; ++i)
         if ((mask >> i & 1) != 0) subset.push_back(group.first_attribute + i);
-      check_extremes(s.layout.subset_row(static_cast<int>(g), mask, Extreme::maximum), subset);
+      check_extremes(s.layout.subset_row(g, mask, Extreme::maximum), subset);
     }
   }
   if (s.layout.has_total()) {
     std::vector<int> everything;
     for (int i = 0; i < s.num_attributes(); ++i) everything.push_back(i);
     check_extremes(s.layout.total_row(Extreme::maximum), everything);
+  }
+  if (s.layout.is_wide()) {
+    int exponent = s.units[0].exponent;
+    for (const BoundUnit& unit : s.units) exponent = std::max(exponent, unit.exponent);
+    for (std::uint32_t leaf = 0; leaf < s.node(0).header().num_children; ++leaf)
+      for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
+        long double squares = 0;
+        for (int i = 0; i < s.num_attributes(); ++i) {
+          const long double part = std::ldexp(in_units(leaf * leaf_rows + r, i),
+                                              s.units[static_cast<std::size_t>(i)].exponent - exponent);
+          squares += part * part;
+        }
+        const long double length = std::sqrt(squares);
+        EXPECT_GE(stored(s.layout.length_row(Extreme::maximum), leaf), length) << "leaf " << leaf;
+        EXPECT_LE(stored(s.layout.length_row(Extreme::minimum), leaf), length) << "leaf " << leaf;
+      }
   }
   return others_would_fail;
 }
@@ -62,7 +80,7 @@ TEST(LeafBounds, CoverTheRealSumsOfEverySubset) {
   for (std::uint64_t trial = 0; trial < 400; ++trial) {
     Random random(trial + 1);
     const Table table = random_table(random, static_cast<ValueClass>(trial % kNumValueClasses),
-                                     1 + random.below(40), random.between(1, 12));
+                                     1 + random.below(40), random_width(random, 12));
     others_would_fail +=
         expect_rows_cover_real_sums(*bulk_load(table.view(), {.leaf_rows = 16, .num_threads = 1}));
   }

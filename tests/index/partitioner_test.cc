@@ -73,7 +73,7 @@ TEST(Partitioner, RestoredFromItsPartsGivesTheSameKeys) {
 }
 
 TEST(Partitioner, RefusesCoordinatesThatAreNotThere) {
-  const auto restore = [](Partitioning kind, std::vector<std::uint8_t> own) {
+  const auto restore = [](Partitioning kind, std::vector<Coordinate> own) {
     return Partitioner::restore(kind, {0, 0}, {1, 1}, {1, 2}, {0.5}, std::move(own), 2);
   };
   EXPECT_NO_THROW(restore(Partitioning::kd, {1}));

@@ -210,7 +210,7 @@ TEST(Verify, FindsNoFaultInSoundSnapshots) {
   for (const ValueClass value_class : all_value_classes())
     for (const std::size_t num_rows : {std::size_t{0}, std::size_t{1}, std::size_t{17}, std::size_t{1500}})
       for (const Partitioning partitioning : {Partitioning::kd, Partitioning::angle, Partitioning::random}) {
-        const Table table = random_table(random, value_class, num_rows, random.between(1, 12));
+        const Table table = random_table(random, value_class, num_rows, random_width(random, 12));
         const std::vector<std::string> faults = verify_snapshot(
             *bulk_load(table.view(), {.partitioning = partitioning, .num_partitions = 6, .leaf_rows = 16}),
             true);

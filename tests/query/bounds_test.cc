@@ -112,7 +112,7 @@ class Bounds : public testing::TestWithParam<ValueClass> {
   // Tables of one to a few leaves; one in 50 has a tree of two levels.
   static Table make_table(Random& random, std::uint64_t trial) {
     const std::size_t num_rows = trial % 50 == 49 ? 700 + random.below(600) : 1 + random.below(120);
-    return random_table(random, GetParam(), num_rows, random.between(1, 20));
+    return random_table(random, GetParam(), num_rows, random_width(random, 20));
   }
 
   static std::shared_ptr<Snapshot> load(Random& random, const Table& table) {
@@ -208,7 +208,7 @@ TEST_P(Bounds, InUnitsOfOtherValuesAreNeverBelowAScoreNorNan) {
   for (std::uint64_t trial = 0; counts.pairs < pairs_per_class(); ++trial) {
     const std::uint64_t seed = seed_of(GetParam(), trial);
     Random random(seed);
-    const Table table = random_table(random, GetParam(), 1 + random.below(120), random.between(1, 20));
+    const Table table = random_table(random, GetParam(), 1 + random.below(120), random_width(random, 20));
     const std::shared_ptr<Snapshot> s = load(random, table);
     ASSERT_EQ(s->height, 1);
     set_units_of_other_values(random, *s);

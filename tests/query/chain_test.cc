@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "index/build/bulk_load.h"
@@ -16,7 +17,7 @@ namespace {
 // Of the weights of one sign. weights: [num_attributes], 0 for those of the other.
 void expect_chain_of_group(const std::vector<double>& weights, int g, Extreme extreme,
                            const BoundLayout& layout, std::vector<BoundTerm>& out) {
-  const BoundLayout::Group& group = layout.groups()[static_cast<std::size_t>(g)];
+  const BoundLayout::Group group = layout.group(g);
   std::vector<int> order;
   for (int i = group.first_attribute; i < group.first_attribute + group.size; ++i)
     if (weights[static_cast<std::size_t>(i)] != 0) order.push_back(i);
@@ -63,7 +64,7 @@ TEST(Chain, HasTheTermsOfSortedWeights) {
   std::size_t with_total[2] = {};
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     Random random(seed);
-    const Table table = random_table(random, ValueClass::mixed, 60, random.between(1, kMaxAttributes));
+    const Table table = random_table(random, ValueClass::mixed, 60, random.between(1, kMaxGroupedAttributes));
     const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {});
     const Oracle oracle(table.view(), false);
     for (int q = 0; q < 20; ++q) {
@@ -86,6 +87,31 @@ TEST(Chain, HasTheTermsOfSortedWeights) {
   }
   EXPECT_GT(with_total[0], 250u);
   EXPECT_GT(with_total[1], 250u);
+}
+
+TEST(Chain, OfAWideTableIsTheLengthWhereMoreThanAnEighthHasWeights) {
+  Random random(1);
+  const Table table = random_table(random, ValueClass::uniform_f32, 60, 100);
+  const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {});
+  double unit = 0;
+  for (const BoundUnit& of_attribute : s->units) unit = std::max(unit, of_attribute.unit);
+  for (const std::size_t used : {1, 12, 13, 100}) {
+    Query query{.weights = std::vector<double>(100), .k = 5};
+    double squares = 0;
+    for (std::size_t i = 0; i < used; ++i) {
+      query.weights[i] = random.uniform(-2, 2);
+      squares += query.weights[i] * query.weights[i];
+    }
+    const BoundTerms terms = resolve(query, *s).bound.terms;
+    if (used < 13) {
+      EXPECT_EQ(terms.size(), used);
+      continue;
+    }
+    ASSERT_EQ(terms.size(), 1u);
+    EXPECT_EQ(terms[0].row, s->layout.length_row(Extreme::maximum));
+    EXPECT_GE(terms[0].coefficient, std::sqrt(squares) * unit);
+    EXPECT_LE(terms[0].coefficient, std::sqrt(squares) * unit * (1 + 1e-9));
+  }
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace culmen::test {
 namespace {
 
 std::vector<Query> random_queries(Random& random) {
-  RowSource source(random, Precision::float64);
+  RowSource source(random, Precision::float64, random_width(random, 8));
   const FieldOracle oracle(source.schema(), source.draw_many(random.below(40)), {});
   std::vector<Query> queries;
   for (std::uint64_t count = random.below(6); count > 0; --count) {
@@ -175,7 +175,7 @@ TEST(TableStatistics, ComeBackFromTheirBytes) {
 TEST(TableStatistics, OfPartsAreThoseOfTheTable) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed);
-    RowSource source(random, Precision::float64);
+    RowSource source(random, Precision::float64, random_width(random, 8));
     const std::vector<Row> rows = source.draw_many(1 + random.below(60));
     const RowTable whole(random, source.schema(), rows);
     const Index index = Index::build(whole.view(), {.value_type = ValueType::float64});

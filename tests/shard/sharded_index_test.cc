@@ -41,7 +41,7 @@ class ShardedTrial {
   explicit ShardedTrial(std::uint64_t seed)
       : random_(seed),
         precision_(random_.pick({Precision::float32, Precision::rounded_to_float32, Precision::float64})),
-        source_(random_, precision_) {}
+        source_(random_, precision_, random_width(random_, 8)) {}
 
   // The first disagreement; empty: none.
   std::string run() {

@@ -157,7 +157,7 @@ class BuildTest(Case):
             code=3,
             says="expected a column name, found none (--columns names the columns to keep)",
         )
-        names = ",".join(f"a{i}" for i in range(65))
+        names = ",".join(f"a{i}" for i in range(1025))
         self.write("t.csv", f"{names}\n{names.replace('a', '')}\n")
         self.refused("build", "t.csv", "-o", "index", code=3, says="(--attributes names the columns to rank, --columns")
 
@@ -739,11 +739,11 @@ class ColumnsTest(Case):
         )
         self.culmen("build", "t.csv", "-o", "index", "--attributes", "n")
 
-    def test_beyond_64_are_listed(self):
-        names = [f"c{i}" for i in range(70)]
+    def test_beyond_1024_are_listed(self):
+        names = [f"c{i}" for i in range(1030)]
         self.write("t.csv", ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
-        self.refused("build", "t.csv", "-o", "index", code=3, says='"c8", "c9" and 60 more (--attributes names')
-        self.culmen("build", "t.csv", "-o", "index", "--attributes", "c1,c69")
+        self.refused("build", "t.csv", "-o", "index", code=3, says='"c8", "c9" and 1020 more (--attributes names')
+        self.culmen("build", "t.csv", "-o", "index", "--attributes", ",".join(names[:1000]))
 
 
 class WeightsTest(Case):
@@ -1380,7 +1380,7 @@ class ExitCodesTest(Case):
             (["compact", "index"], "--threads", "-1", "at least 0"),
             (generate, "--rows", "many", "at least 0"),
             (generate, "--rows", "-5", "at least 0"),
-            (generate, "--dims", "65", "at most 64"),
+            (generate, "--dims", "1025", "at most 1024"),
             (generate, "--seed", "-1", "at least 0"),
         ]
         for command, option, value, expected in cases:

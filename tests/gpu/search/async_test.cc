@@ -131,7 +131,7 @@ TEST(AsyncPlans, AreThoseOfTheHostToTheBit) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       Random random(seed);
       const Table table = random_table(random, value_class, 1 + random.below(300),
-                                       random.between(1, seed % 2 == 0 ? 20 : kMaxAttributes));
+                                       random.between(1, seed % 2 == 0 ? 20 : kMaxDeviceAttributes));
       const std::shared_ptr<const Snapshot> snapshot = bulk_load(table.view(), {});
       const Oracle oracle(table.view(), false);
       Query query;

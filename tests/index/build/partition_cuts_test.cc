@@ -39,7 +39,7 @@ TEST(PartitionCuts, HalveByTheAttributeThatSpreadsTheFarthest) {
   }
   const std::vector<AttributeStats> stats(3, {0, 1, -1074});
   const Partitioner partitioner = cut_partitions(Partitioning::kd, stats, {1, 2, 2}, all);
-  const std::vector<std::uint8_t> wanted = {1, 2, 2};  // halved, the second is narrower than the third
+  const std::vector<Coordinate> wanted = {1, 2, 2};  // halved, the second is narrower than the third
   EXPECT_EQ(partitioner.own_coordinates(), wanted);
   std::vector<OrderKey> keys(4000);
   partitioner.keys(all, 0, 4000, keys);

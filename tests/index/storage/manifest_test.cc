@@ -169,6 +169,11 @@ TEST(Manifest, RefusesValuesOutOfRange) {
   json too_many = sample();
   for (int i = 0; i < kMaxAttributes; ++i) too_many["attributes"].push_back(too_many["attributes"][0]);
   EXPECT_NE(complaint(too_many.dump()), "");
+  for (std::size_t i = 0; i < too_many["attributes"].size(); ++i)
+    too_many["attributes"][i]["name"] = "attribute " + std::to_string(i);
+  while (too_many["attributes"].size() > kMaxAttributes) too_many["attributes"].erase(kMaxAttributes);
+  too_many["stand_ins"] = std::vector<std::string>(kMaxAttributes, too_many["stand_ins"][0]);
+  EXPECT_EQ(complaint(too_many.dump()), "");
 }
 
 TEST(Manifest, SaysWhichVersionItIsAndWhichOneIsRead) {

@@ -36,6 +36,20 @@ TEST(RoundTrip, KeepsEveryPartOfASnapshotOfAnyShape) {
   }
 }
 
+TEST(RoundTrip, KeepsWideSnapshots) {
+  for (const int attributes : {64, 65, 127, 129, 300, kMaxAttributes})
+    for (const Partitioning partitioning : {Partitioning::kd, Partitioning::angle}) {
+      const auto snapshot = make_snapshot({.rows = 400,
+                                           .attributes = attributes,
+                                           .float64 = attributes % 2 == 0,
+                                           .partitioning = partitioning,
+                                           .partitions = 40,
+                                           .fields = 2,
+                                           .gaps = attributes == 129});
+      EXPECT_EQ(difference(*after_round_trip(*snapshot), *snapshot), "") << attributes;
+    }
+}
+
 TEST(RoundTrip, KeepsGapsAndFieldsOfAnyShape) {
   for (std::size_t rows : {0, 1, 15, 17, 500, 1500})
     for (const int fields : {0, 1, 3, 8, 17})

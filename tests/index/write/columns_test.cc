@@ -114,7 +114,7 @@ class ChangingIndex {
   explicit ChangingIndex(std::uint64_t seed)
       : random_(seed),
         precision_(random_.pick({Precision::float32, Precision::float64})),
-        source_(random_, precision_) {
+        source_(random_, precision_, random_width(random_, 8)) {
     const std::vector<culmen::Row> rows = source_.draw_many(random_.pick<std::size_t>({0, 1, 40, 500, 3000}));
     const RowTable table(random_, source_.schema(), rows);
     for (const culmen::Row& row : rows) rows_[row.id] = row;

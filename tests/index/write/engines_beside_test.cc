@@ -75,8 +75,8 @@ std::vector<Answer> largest_first(const Oracle& oracle, std::size_t k) {
 class Trial {
  public:
   Trial(std::uint64_t seed, ValueClass value_class) : random_(seed) {
-    const std::size_t num_rows = 100 + random_.below(800);
-    const int d = random_.chance(0.05) ? random_.between(21, 64) : random_.between(1, 12);
+    const int d = random_.chance(0.05) ? random_.between(21, 64) : random_width(random_, 12);
+    const std::size_t num_rows = 100 + random_.below(d > kMaxGroupedAttributes ? 100 : 800);
     const Table table = random_table(random_, value_class, num_rows, d);
     attributes_ = table.attributes;
     labels_ = !table.labels.offsets.empty();

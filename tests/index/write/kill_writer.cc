@@ -48,8 +48,13 @@ int main(int argc, char** argv) {
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const Durability durability = parse_durability(arguments.at(1));
+    // Every second process has read little before it writes.
+    const bool on_touch = std::stoull(arguments.at(2)) % 2 == 0;
     const Index index =
-        Index::open(arguments.at(0), {.writable = true, .durability = durability, .num_threads = 2});
+        Index::open(arguments.at(0), {.writable = true,
+                                      .durability = durability,
+                                      .num_threads = 2,
+                                      .loading = on_touch ? Loading::on_touch : Loading::whole});
     std::vector<std::thread> threads;
     for (std::uint64_t writer = 0; writer < kWriters; ++writer)
       threads.emplace_back(write_forever, index, durability, writer, std::stoull(arguments.at(2 + writer)));

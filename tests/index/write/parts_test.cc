@@ -1,4 +1,4 @@
-// Components of the tree in isolation: id map, slots, columns of nodes, extremes, order keys.
+// Components of the tree in isolation: id map, slots, columns of nodes, ranges, order keys.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,9 +11,9 @@
 
 #include "culmen/error.h"
 #include "index/partitioner.h"
+#include "index/snapshot_fields.h"
 #include "index/write/id_map.h"
 #include "index/write/node_columns.h"
-#include "index/write/page_extremes.h"
 #include "index/write/slots.h"
 #include "index/write/working_tree.h"
 #include "tests/cases.h"
@@ -395,7 +395,7 @@ TEST_F(ColumnsTest, TellWhichRowsHaveChanged) {
   }
 }
 
-// ---- Order keys and extremes
+// ---- Order keys and ranges
 
 TEST(OrderOf, IsTheKeysOwnOrder) {
   for (const ValueClass value_class : all_value_classes()) {
@@ -420,22 +420,21 @@ TEST(OrderOf, IsTheKeysOwnOrder) {
   }
 }
 
-TEST(PageExtremes, AreTheSmallestAndTheLargest) {
+TEST(PresentRange, IsTheSmallestAndTheLargest) {
   for (const ValueClass value_class : all_value_classes()) {
     Random random(static_cast<std::uint64_t>(value_class) + 100);
     const Table table = random_table(random, value_class, 1200, random.between(1, 10));
     const auto snapshot = bulk_load(table.view(), {.leaf_rows = 16});
-    WorkingTree tree(*snapshot);  // which tells pages their parents
-    tree.extremes.update(*snapshot, tree.pages);
     for (std::size_t i = 0; i < snapshot->attributes.size(); ++i) {
-      EXPECT_EQ(tree.extremes.minimum(i), snapshot->stats[i].minimum) << value_class_name(value_class);
-      EXPECT_EQ(tree.extremes.maximum(i), snapshot->stats[i].maximum) << value_class_name(value_class);
+      const AttributeStats range = present_range_of_index(*snapshot, i);
+      EXPECT_EQ(range.minimum, snapshot->stats[i].minimum) << value_class_name(value_class);
+      EXPECT_EQ(range.maximum, snapshot->stats[i].maximum) << value_class_name(value_class);
     }
   }
 }
 
 // Many pages. The one with the extremes is erased, again and again, and splits add pages.
-TEST(PageExtremes, FollowTheirPages) {
+TEST(PresentRange, FollowsTheRows) {
   std::map<std::int64_t, ModelRow> rows;
   for (std::int64_t id = 0; id < 40'000; ++id)
     rows[id] = {static_cast<double>(id), -static_cast<double>(id % 977)};

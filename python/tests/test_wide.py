@@ -1,0 +1,38 @@
+"""Tables of more than 64 attributes."""
+
+import numpy as np
+import pytest
+
+import culmen
+
+
+def best(matrix, weights, k):
+    scores = matrix.astype(np.float64) @ weights
+    return np.argsort(-scores, kind="stable")[:k]
+
+
+@pytest.mark.parametrize("width", [65, 300, 1024])
+def test_answers_are_those_of_a_product(width, tmp_path):
+    random = np.random.default_rng(width)
+    matrix = random.standard_normal((1500, width)).astype(np.float32)
+    index = culmen.Index.build(matrix)
+    index.save(tmp_path / "index")
+    questions = random.standard_normal((130, width))
+    for each in (index, culmen.Index.open(tmp_path / "index")):
+        answers = each.search(questions, k=5)
+        for q, weights in enumerate(questions):
+            assert (answers.ids[q] == best(matrix, weights, 5)).all()
+        assert (each.search(questions[0], k=5).ids == answers.ids[0]).all()
+
+
+def test_a_gpu_takes_fewer_attributes():
+    index = culmen.Index.build(np.ones((3, 65), np.float32))
+    with pytest.raises(culmen.InvalidArgument, match="up to 64 attributes, not 65"):
+        index.to("cuda:0")
+    with pytest.raises(culmen.InvalidArgument, match="up to 64 attributes"):
+        culmen.Index.build(np.ones((3, 65), np.float32), device="cuda:0")
+
+
+def test_more_than_1024_attributes_are_refused():
+    with pytest.raises(culmen.InputError, match="1025 attributes"):
+        culmen.Index.build(np.ones((3, 1025), np.float32))
