@@ -60,7 +60,7 @@ class CutSearch {
   std::uint32_t num_rows_;  // of the sample
   std::uint32_t num_parts_ = 1;
   cuda::Buffer<double> minimum_, inverse_, cuts_;
-  cuda::Buffer<std::uint8_t> own_coordinates_;
+  cuda::Buffer<Coordinate> own_coordinates_;
   cuda::Buffer<std::byte> values_;
   cuda::Buffer<std::uint64_t> partition_;
   cuda::Buffer<std::int64_t> ratio_;

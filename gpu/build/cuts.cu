@@ -49,7 +49,7 @@ __device__ Quotient coordinate_of(const SampleRef& sample, std::uint32_t row, co
                                   const LevelRef& at) {
   const auto part = static_cast<std::uint32_t>(sample.partition[row]);
   const bool has_own = at.level.coordinate == kOwnCoordinate;
-  const std::uint8_t own = has_own ? at.own_coordinates[at.level.cuts_of(part)] : std::uint8_t{0};
+  const Coordinate own = has_own ? at.own_coordinates[at.level.cuts_of(part)] : Coordinate{0};
   const T* values = values_of<T>(sample, row);
   ScaledRow scaled;
   return quotient_at(
@@ -107,9 +107,9 @@ struct SortedValues {
 
 // By the thread block: choose_coordinate of index/build/partition_cuts.cc.
 template <typename T>
-__device__ std::uint8_t choose_coordinate(const SampleRef& sample, const ScaleRef& scale,
-                                          const std::uint32_t* rows, std::uint32_t num_rows,
-                                          std::uint32_t angle, SortedValues& values) {
+__device__ Coordinate choose_coordinate(const SampleRef& sample, const ScaleRef& scale,
+                                        const std::uint32_t* rows, std::uint32_t num_rows,
+                                        std::uint32_t angle, SortedValues& values) {
   constexpr double kMinSpread = 1.0 / 16;  // of the range
   const std::uint32_t step = (num_rows + SortedValues::kMost - 1) / SortedValues::kMost;
   const std::uint32_t count = (num_rows + step - 1) / step;
@@ -129,8 +129,8 @@ __device__ std::uint8_t choose_coordinate(const SampleRef& sample, const ScaleRe
     attribute = i;
   }
   const bool spreads = widest > kMinSpread * range && 2 * num_alike < sample.num_attributes;
-  return static_cast<std::uint8_t>(spreads || angle == 0 ? static_cast<std::uint32_t>(attribute)
-                                                         : kFirstAngle + angle);
+  return static_cast<Coordinate>(spreads || angle == 0 ? static_cast<std::uint32_t>(attribute)
+                                                       : kFirstAngle + angle);
 }
 
 // A thread block for each part.
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(SortedValues::kMost)
   if (num_rows == 0) return;  // it keeps 0
   const auto d = static_cast<std::size_t>(sample.num_attributes);
   const std::uint32_t angle = d > 1 ? coordinate_of_level(level.number, d) : 0;
-  const std::uint8_t own = choose_coordinate<T>(sample, scale, order + first, num_rows, angle, values);
+  const Coordinate own = choose_coordinate<T>(sample, scale, order + first, num_rows, angle, values);
   for (std::uint32_t cut = threadIdx.x; cut + 1 < level.level.parts; cut += SortedValues::kMost)
     level.own_coordinates[level.level.cuts_of(part) + cut] = own;
 }

@@ -30,9 +30,9 @@ void launch_read_sample(const TableChunk& chunk, SampleRange rows, std::uint64_t
 struct LevelRef {
   PartitionLevel level;
   std::uint32_t number;
-  std::uint32_t num_parts;        // before
-  double* cuts;                   // of the level
-  std::uint8_t* own_coordinates;  // of each cut, where the level has kOwnCoordinate
+  std::uint32_t num_parts;      // before
+  double* cuts;                 // of the level
+  Coordinate* own_coordinates;  // of each cut, where the level has kOwnCoordinate
 };
 
 // Enqueues the choice of the level's own coordinates. `order` has the rows of its parts one part after the other, each in

@@ -18,8 +18,8 @@ __device__ std::uint32_t find_partition(const ScaledRow& scaled, const Value& va
   for (std::uint32_t n = 0; n < rule.num_levels; ++n) {
     const PartitionLevel& level = rule.levels[n];
     const bool has_own = level.coordinate == kOwnCoordinate;
-    const std::uint8_t own =
-        has_own ? rule.own_coordinates[level.first_cut + level.cuts_of(partition)] : std::uint8_t{0};
+    const Coordinate own =
+        has_own ? rule.own_coordinates[level.first_cut + level.cuts_of(partition)] : Coordinate{0};
     const Quotient at =
         quotient_at(level, own, rule.scale, value, [&]() -> const ScaledRow& { return scaled; });
     partition = refined(partition, level, rule.cuts + level.first_cut, at.upper, at.lower);

@@ -53,7 +53,7 @@ struct Quotient {
 // value(i): attribute i as stored; scaled(): the row as read_row() reads it, not called for coordinates that are
 // attributes.
 template <typename Value, typename Scaled>
-__device__ Quotient quotient_at(const PartitionLevel& level, std::uint8_t own, const ScaleRef& scale,
+__device__ Quotient quotient_at(const PartitionLevel& level, Coordinate own, const ScaleRef& scale,
                                 const Value& value, const Scaled& scaled) {
   const bool has_own = level.coordinate == kOwnCoordinate;
   if (has_own && own < kFirstAngle)
