@@ -19,9 +19,9 @@
 #include "api/shard_answers.h"
 #include "base/floating_point_scope.h"
 #include "base/lock_isolated.h"
+#include "base/worker.h"
 #include "culmen/error.h"
 #include "gpu/group/load_balance.h"
-#include "gpu/group/worker.h"
 #include "gpu/search/idle_pool.h"
 #include "index/partitioner.h"
 #include "query/resolve.h"
@@ -35,39 +35,6 @@ using Clock = std::chrono::steady_clock;
 using Positions = std::vector<std::size_t>;  // of members in their group
 
 constexpr const char* kKind = "DeviceGroup";
-
-// An error of CUDA on this device, which it then names; null for other errors.
-std::exception_ptr as_fault_of(int device, const std::exception_ptr& error) {
-  const auto text = [device](const CudaError& fault) {
-    return "GPU " + std::to_string(device) + ": " + fault.what();
-  };
-  try {
-    std::rethrow_exception(error);
-  } catch (const CudaError& fault) {
-    if (fault.device() >= 0) return error;
-    if (dynamic_cast<const OutOfDeviceMemory*>(&fault) == nullptr)
-      return std::make_exception_ptr(CudaError(text(fault), device));
-    return std::make_exception_ptr(OutOfDeviceMemory(text(fault), device));
-  } catch (...) {
-    return nullptr;
-  }
-}
-
-// Waits for work that refers to the caller's variables.
-class Ends {
- public:
-  explicit Ends(std::size_t most) { ends_.reserve(most); }
-  ~Ends() {
-    for (const std::future<void>& end : ends_) end.wait();
-  }
-  Ends(const Ends&) = delete;
-  Ends& operator=(const Ends&) = delete;
-
-  void add(std::future<void> end) { ends_.push_back(std::move(end)); }
-
- private:
-  std::vector<std::future<void>> ends_;
-};
 
 }  // namespace
 
@@ -191,7 +158,7 @@ class DeviceGroup::Impl {
   struct Member {
     int device = 0;
     std::unique_ptr<const IndexCopy> copy;
-    gpu::Worker worker;  // ends first
+    Worker worker;  // ends first
   };
 
   // Counts the members as busy during its life.
@@ -400,7 +367,7 @@ class DeviceGroup::Impl {
       work();
     });
     if (error == nullptr) return;
-    const std::exception_ptr fault = as_fault_of(context.home(), error);
+    const std::exception_ptr fault = cuda::as_fault_of(context.home(), error);
     std::rethrow_exception(fault != nullptr ? fault : error);
   }
 
@@ -482,7 +449,7 @@ class DeviceGroup::Impl {
     std::exception_ptr first;
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (errors[i] == nullptr) continue;
-      const std::exception_ptr fault = as_fault_of(members_[members[i]].device, errors[i]);
+      const std::exception_ptr fault = cuda::as_fault_of(members_[members[i]].device, errors[i]);
       if (fault != nullptr && layout_ == DeviceLayout::replicate) set_usable(members[i], false);
       if (first == nullptr) first = fault != nullptr ? fault : errors[i];
     }

@@ -21,7 +21,7 @@ namespace culmen {
 namespace {
 
 DeviceLoad load(const TableView& table, const BuildOptions& options) {
-  if (options.device == kNoDevice) return {bulk_load(table, options), nullptr};
+  if (devices_that_build(options).empty()) return {bulk_load(table, options), nullptr};
   require_device_width(table.columns.size());
   return load_on_device(table, options);
 }
@@ -51,7 +51,8 @@ Index Index::build(const TableView& table, const BuildOptions& options) {
   const FloatingPointScope floating_point;
   const bool has_gaps = table.ids.empty() && !table.dropped_rows.empty();
   DeviceLoad loaded = has_gaps ? load_with_gaps(table, options) : load(table, options);
-  return Index(std::make_shared<Core>(std::move(loaded), options.device));
+  const std::vector<int> devices = devices_that_build(options);
+  return Index(std::make_shared<Core>(std::move(loaded), devices.size() == 1 ? devices.front() : kNoDevice));
 }
 
 Index Index::create(const Schema& schema, const BuildOptions& options) {

@@ -42,7 +42,7 @@ void require_memory(std::span<const T> values) {
 class Index::Core {
  public:
   explicit Core(std::unique_ptr<LiveIndex> live) : published_(live->published()), live_(std::move(live)) {}
-  // Of a bulk load, on GPU `device` or on the CPU.
+  // Of a bulk load, on GPU `device` alone or elsewhere.
   Core(DeviceLoad loaded, int device)
       : live_(std::make_unique<LiveIndex>(std::move(loaded.snapshot))),
         on_device_(std::move(loaded.on_device)),

@@ -44,7 +44,7 @@ DeviceGroup make_device_group(std::shared_ptr<const Published> /*index*/,
 
 DeviceLoad load_on_device(const TableView& /*table*/, const BuildOptions& options,
                           const LoadLimits& /*limits*/) {
-  throw_no_device(options.device);
+  throw_no_device(devices_that_build(options).front());
 }
 
 gpu::DeviceSpeed gpu::measure_device_speed(int device) {

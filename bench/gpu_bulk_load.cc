@@ -1,12 +1,13 @@
 // The time from a table to an index that a GPU can answer from.
 //
 //   gpu_bulk_load [--rows=256000000] [--dims=8] [--kind=independent] [--partition=auto|kd|angle|random]
-//                 [--memory=pinned|pageable] [--repeats=3] [--cpu_rows=16000000]
+//                 [--memory=pinned|pageable] [--repeats=3] [--cpu_rows=16000000] [--devices=1]
 //
 // The table's float32 columns lie in pinned or pageable host memory. Built on the GPU: seconds in all, from the table
 // to the first answer, and of each phase, as on_progress reports them; `mirror` is to_device, which adopts the arrays
-// of the build. Before that the same for a table of `cpu_rows`, and the loader on the CPU; the answers of both indexes
-// are compared.
+// of the build if one device built. devices: how many build, one number after the other; several do so together, and a machine with
+// fewer GPUs names them more than once. Before that the same for a table of `cpu_rows`, and the loader on the CPU; the answers of
+// both indexes are compared.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -40,6 +41,7 @@ struct Settings {
   std::string partition = "auto";
   std::string memory = "pinned";
   int repeats = 3;
+  std::vector<int> devices = {1};
 };
 
 Settings parse(int argc, char** argv) {
@@ -51,7 +53,8 @@ Settings parse(int argc, char** argv) {
         take_flag(argument, "--dims=", settings.dims) || take_flag(argument, "--kind=", settings.kind) ||
         take_flag(argument, "--partition=", settings.partition) ||
         take_flag(argument, "--memory=", settings.memory) ||
-        take_flag(argument, "--repeats=", settings.repeats))
+        take_flag(argument, "--repeats=", settings.repeats) ||
+        take_flag(argument, "--devices=", settings.devices))
       continue;
     throw InvalidArgument("unknown argument " + std::string(argument) +
                           "; see the top of bench/gpu_bulk_load.cc");
@@ -133,10 +136,10 @@ struct Built {
   DeviceIndex on_gpu;
 };
 
-Built build_on_gpu(const TableView& table, const Settings& settings) {
+Built build_on_gpu(const TableView& table, const Settings& settings, int count) {
   Phases phases;
   BuildOptions options = options_of(settings, phases);
-  options.device = 0;
+  for (int i = 0; i < count; ++i) options.devices.push_back(i % num_devices());
   options.stays_on_device = true;
   const double start = now_us();
   Index index = Index::build(table, options);
@@ -145,7 +148,8 @@ Built build_on_gpu(const TableView& table, const Settings& settings) {
   phases.next("answer");
   first_answer(on_gpu, settings.dims);
   phases.next("end");
-  std::printf("GPU, %zu rows: %.3f s ", table.num_rows, (now_us() - start) * 1e-6);
+  std::printf("%d GPU%s, %zu rows: %.3f s ", count, count == 1 ? "" : "s", table.num_rows,
+              (now_us() - start) * 1e-6);
   phases.print();
   return {std::move(index), std::move(on_gpu)};
 }
@@ -171,16 +175,18 @@ int run(const Settings& settings) {
     const TableView view = table.view();
     const PinnedColumns pinned(view, is_pinned);
     const Index on_cpu = build_on_cpu(view, settings);
-    for (int i = 0; i < settings.repeats; ++i)
-      wrong += count_differences(on_cpu, build_on_gpu(view, settings).on_gpu, settings.dims);
+    for (const int count : settings.devices)
+      for (int i = 0; i < settings.repeats; ++i)
+        wrong += count_differences(on_cpu, build_on_gpu(view, settings, count).on_gpu, settings.dims);
   }
   const Table table = make_table(settings.kind, settings.rows, settings.dims);
   const TableView view = table.view();
   const PinnedColumns pinned(view, is_pinned);
-  for (int i = 0; i < settings.repeats; ++i) {
-    const Built built = build_on_gpu(view, settings);
-    wrong += count_differences(built.index, built.on_gpu, settings.dims);
-  }
+  for (const int count : settings.devices)
+    for (int i = 0; i < settings.repeats; ++i) {
+      const Built built = build_on_gpu(view, settings, count);
+      wrong += count_differences(built.index, built.on_gpu, settings.dims);
+    }
   std::printf("%d wrong answers\n", wrong);
   return wrong == 0 ? 0 : 1;
 }

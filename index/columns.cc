@@ -29,15 +29,6 @@ bool is_acceptable(T value) {
   return true;
 }
 
-void join(ColumnStats& stats, const ColumnStats& other) {
-  stats.minimum = std::min(stats.minimum, other.minimum);
-  stats.maximum = std::max(stats.maximum, other.maximum);
-  stats.quantum = std::min(stats.quantum, other.quantum);
-  stats.first_bad_row = std::min(stats.first_bad_row, other.first_bad_row);
-  stats.first_missing_row = std::min(stats.first_missing_row, other.first_missing_row);
-  stats.not_float32 += other.not_float32;
-}
-
 // `round`: of the values rounded to float32; a value beyond the range of float32 is bad.
 template <typename T>
 ColumnStats stats_of_rows(const ColumnView& column, bool round,
@@ -104,6 +95,15 @@ AttributeStats oriented_stats(const ColumnStats& column, Preference preference) 
 }
 
 }  // namespace
+
+void join(ColumnStats& stats, const ColumnStats& other) {
+  stats.minimum = std::min(stats.minimum, other.minimum);
+  stats.maximum = std::max(stats.maximum, other.maximum);
+  stats.quantum = std::min(stats.quantum, other.quantum);
+  stats.first_bad_row = std::min(stats.first_bad_row, other.first_bad_row);
+  stats.first_missing_row = std::min(stats.first_missing_row, other.first_missing_row);
+  stats.not_float32 += other.not_float32;
+}
 
 void check_values(const TableView& table, std::size_t column, const ColumnStats& stats) {
   const std::uint64_t row = stats.first_bad_row;

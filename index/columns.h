@@ -26,6 +26,9 @@ struct ColumnStats {
   std::uint64_t not_float32 = 0;  // values that float32 cannot hold exactly
 };
 
+// Adds those of other rows.
+void join(ColumnStats& stats, const ColumnStats& other);
+
 // Statistics of a whole table, and the type in which its values are stored. Missing values count in none of them.
 struct TableStats {
   ValueType value_type = ValueType::float32;  // never automatic

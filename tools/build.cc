@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "culmen/device.h"
 #include "culmen/error.h"
@@ -115,7 +117,11 @@ ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
 
 BuildOptions build_options(const Table& table, const BuildArguments& arguments, ProgressBar& bar) {
   BuildOptions options = arguments.build;
-  options.device = parse_device(arguments.device);
+  if (std::vector<int> devices = parse_devices(arguments.device); devices.size() > 1) {
+    options.devices = std::move(devices);
+  } else {
+    options.device = devices.front();
+  }
   options.partitioning = parse_partitioning(arguments.partition);
   if (arguments.type == "f32") options.value_type = ValueType::float32;
   // Without a value to go by, a later insert must not be refused.
@@ -239,9 +245,10 @@ void print_build_summary(const BuildArguments& arguments, const Table& table, co
 
 ExitCode run(const BuildArguments& arguments, bool quiet) {
   check_directory(arguments.directory, arguments.force, arguments.num_shards.has_value());
-  if (const int device = parse_device(arguments.device); device != kNoDevice && device >= num_devices())
-    throw CudaError(fmt::format("there is no GPU {} here, {} can be used; build with --device cpu", device,
-                                num_devices() == 0 ? "none" : std::to_string(num_devices())));
+  for (const int device : parse_devices(arguments.device))
+    if (device != kNoDevice && device >= num_devices())
+      throw CudaError(fmt::format("there is no GPU {} here, {} can be used; build with --device cpu", device,
+                                  num_devices() == 0 ? "none" : std::to_string(num_devices())));
   const InterruptGuard guard;
   ProgressBar bar(quiet);
   Stopwatch watch;
@@ -373,7 +380,8 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
       ->type_name("T");
   command
       .add_option("--device", arguments.device,
-                  "cpu, or cuda:N for a GPU that builds; never changes the index (default cpu)")
+                  "cpu, cuda:N for a GPU that builds, or cuda:N,M,... for several that build together;\n"
+                  "never changes the index (default cpu)")
       ->type_name("DEVICE");
 }
 

@@ -3,25 +3,28 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
-#include <iterator>
-#include <numeric>
+#include <exception>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/floating_point_scope.h"
 #include "base/ids.h"
 #include "base/with_threads.h"
+#include "base/worker.h"
+#include "culmen/error.h"
 #include "gpu/build/bounds.h"
 #include "gpu/build/column_stats.h"
 #include "gpu/build/cut_search.h"
 #include "gpu/build/fresh_pages.h"
-#include "gpu/build/keys.h"
+#include "gpu/build/leaf_shares.h"
+#include "gpu/build/load_card.h"
 #include "gpu/build/load_room.h"
 #include "gpu/build/sort.h"
-#include "gpu/build/span_load.h"
-#include "gpu/build/transfer.h"
+#include "gpu/cuda/peers.h"
 #include "gpu/mirror/loaded_tree.h"
 #include "index/build/bulk_load.h"
 #include "index/build/filled_table.h"
@@ -52,98 +55,183 @@ std::uint64_t most_partitions(const TableView& table, const BuildOptions& option
   return table.num_rows / static_cast<std::uint64_t>(leaf_rows) + 1;
 }
 
-// The phases of a bulk load, in the order of run(). The table has rows, and a checked shape.
+// Of all rows, from those of each device's rows.
+FirstRows sum_of(const std::vector<FirstRows>& parts) {
+  FirstRows sum(parts.front().size(), 0);
+  for (const FirstRows& part : parts)
+    std::transform(sum.begin(), sum.end(), part.begin(), sum.begin(), std::plus<>());
+  return sum;
+}
+
+// The phases of a bulk load, in the order of run(). The table has rows, and a checked shape. Devices read equal runs of
+// rows, and load equal shares of the leaves. A phase ends when all of them have done its work.
 class DeviceLoader {
  public:
   // `filled`: a table that misses no value, with statistics of the original, which may. Null: not known yet.
   DeviceLoader(const TableView& table, const FilledTable* filled, const BuildOptions& options,
-               const LoadLimits& limits)
-      : table_(table),
-        filled_(filled),
-        options_(options),
-        limits_(limits),
-        chunk_rows_(rows_of_a_chunk(table, limits)) {}
+               const LoadLimits& limits);
 
   // Returns nothing if the load needs more device memory than there is, or if the table misses values. Writes no zone
   // maps of nodes.
-  std::optional<DeviceLoad> run() {
-    const cuda::WaitAtEnd wait(stream_);  // before buffers are freed, and the caller's table may be
-    collect_stats();
-    if (misses_values_) return std::nullopt;
-    prepare_pages();
-    choose_partitions();
-    DeviceLoad loaded;
-    if (fits_at_once()) {
-      loaded.on_device = load_at_once();
-    } else if (!load_in_parts()) {
-      return std::nullopt;
-    }
-    loaded.snapshot = std::move(snapshot_);
-    report("done", 1);
-    return loaded;
-  }
+  std::optional<DeviceLoad> run();
 
   // After run().
   bool misses_values() const { return misses_values_; }
 
  private:
+  using Spans = std::vector<PartitionSpan>;
+  using SpanOfEach = std::vector<std::optional<PartitionSpan>>;  // of each device that has one
+
   void report(std::string_view phase, double fraction) const {
     if (options_.on_progress) options_.on_progress(phase, fraction);
   }
-  template <typename F>
-  void for_each_chunk(std::string_view phase, F&& f) {
-    for (std::uint64_t i = 0; i < chunks_->size(); ++i) {
-      report(phase, static_cast<double>(i) / static_cast<double>(chunks_->size()));
-      f(chunks_->get(i));
-    }
-  }
+  bool is_alone() const { return cards_.size() == 1; }
+  const LoadCard& first() const { return *cards_.front(); }
 
-  std::uint64_t room() const;
+  // Calls f() with the device current. If there are several, errors of CUDA name it.
+  template <typename F>
+  void with_device(int device, const F& f) const;
+  // Calls f(card, i) for all devices at once: for the first in this thread, for each of the others in a thread of its
+  // own. Waits for them. If several fail, throws the error of the first of them.
+  template <typename F>
+  void on_each(const F& f);
+  template <typename F>
+  void on_one(std::size_t i, const F& f);
+
+  std::uint64_t room(const LoadCard& card) const;
+  std::vector<bool> cards_with_room_for_chunks() const;
   void collect_stats();
   void prepare_pages();
   std::vector<ColumnStats> stats_of_chunks(IdStats& ids);
   void check_ids();
+  bool finds_unique_ids();
   void choose_partitions();
+  std::shared_ptr<const Partitioner> find_partitioner(const PartitionPlan& plan);
   bool fits_at_once() const;
   std::shared_ptr<const LoadedTree> load_at_once();
-  std::shared_ptr<const LoadedTree> finish(std::shared_ptr<SlotArrays> arrays) const;
-  bool load_in_parts();
-  void write_keys(const TableChunk& chunk, OrderKey* keys, std::uint64_t* counts);
-  std::vector<std::uint64_t> first_rows() const;
-  std::optional<std::vector<PartitionSpan>> spans_that_fit(std::span<const std::uint64_t> first_rows) const;
-  void collect(PartitionSpan span, OrderKey* keys, RowSelection& selection, const Rows& rows);
-  SpanLoad make_span_load(std::span<const std::uint64_t> first_rows);
+  std::shared_ptr<const LoadedTree> finish(std::shared_ptr<SlotArrays> arrays);
+  bool load_in_rounds();
+  void plan_leaves(FirstRows first_rows);
+  void start_loads(const std::vector<LeafShare>& shares);
+  std::optional<Spans> spans_that_fit(const LeafShare& share, std::uint64_t most_bytes) const;
+  void exchange_rows(const SpanOfEach& spans, const std::vector<FirstRows>& first_rows);
+  void load_spans(const SpanOfEach& spans);
 
   const TableView& table_;
   const FilledTable* filled_;
   const BuildOptions& options_;
   const LoadLimits limits_;
-  const std::uint32_t chunk_rows_;
-  cuda::Stream stream_;
-  std::optional<TableChunks> chunks_;
   bool misses_values_ = false;
   bool ids_ascend_ = true;  // in the order of the rows
   std::shared_ptr<Snapshot> snapshot_;
   FreshPages pages_;
-  std::optional<DevicePartitioner> partitioner_;
-  cuda::Buffer<std::uint64_t> counts_;  // [num_partitions] rows
+  LeafPlan plan_;
+  std::vector<std::unique_ptr<LoadCard>> cards_;
+  std::vector<std::unique_ptr<Worker>> workers_;  // for all cards but the first
 };
 
+template <typename F>
+void DeviceLoader::with_device(int device, const F& f) const {
+  try {
+    const cuda::DeviceScope scope(device);
+    f();
+  } catch (const CudaError&) {
+    if (is_alone()) throw;
+    std::rethrow_exception(cuda::as_fault_of(device, std::current_exception()));
+  }
+}
+
+DeviceLoader::DeviceLoader(const TableView& table, const FilledTable* filled, const BuildOptions& options,
+                           const LoadLimits& limits)
+    : table_(table), filled_(filled), options_(options), limits_(limits) {
+  const std::vector<int> devices = devices_that_build(options);
+  const std::size_t count = devices.size();
+  cards_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    LoadReport listener = [](std::string_view, double) {};
+    if (i == 0) listener = [this](std::string_view phase, double fraction) { report(phase, fraction); };
+    const RowRange rows = {table.num_rows * i / count, table.num_rows * (i + 1) / count};
+    with_device(devices[i], [&] {
+      for (const int other : devices) cuda::open_path(devices[i], other);
+      cards_[i] = std::make_unique<LoadCard>(devices[i], table, rows, rows_of_a_chunk(table, limits),
+                                             std::move(listener));
+    });
+    if (i > 0) workers_.push_back(std::make_unique<Worker>());
+  }
+}
+
+std::optional<DeviceLoad> DeviceLoader::run() {
+  collect_stats();
+  if (misses_values_) return std::nullopt;
+  prepare_pages();
+  choose_partitions();
+  DeviceLoad loaded;
+  if (is_alone() && fits_at_once()) {
+    loaded.on_device = load_at_once();
+  } else if (!load_in_rounds()) {
+    return std::nullopt;
+  }
+  loaded.snapshot = std::move(snapshot_);
+  report("done", 1);
+  return loaded;
+}
+
+template <typename F>
+void DeviceLoader::on_one(std::size_t i, const F& f) {
+  LoadCard& card = *cards_[i];
+  with_device(card.device(), [&] {
+    // Also after an error: others may free what the device writes to.
+    const cuda::WaitAtEnd wait(card.stream());
+    f(card, i);
+    card.stream().synchronize();
+  });
+}
+
+template <typename F>
+void DeviceLoader::on_each(const F& f) {
+  std::vector<std::exception_ptr> errors(cards_.size());
+  const auto run = [&](std::size_t i) noexcept {
+    try {
+      const FloatingPointScope floating_point;
+      with_threads(options_.num_threads, [&] { on_one(i, f); });
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  };
+  {
+    Ends ends(workers_.size());
+    for (std::size_t i = 1; i < cards_.size(); ++i) ends.add(workers_[i - 1]->run([&run, i] { run(i); }));
+    run(0);
+  }
+  for (const std::exception_ptr& error : errors)
+    if (error != nullptr) std::rethrow_exception(error);
+}
+
 // Bytes that may be allocated now. A part of the free memory is left to others.
-std::uint64_t DeviceLoader::room() const {
+std::uint64_t DeviceLoader::room(const LoadCard& card) const {
   if (limits_.device_bytes > 0) return limits_.device_bytes;
-  const std::size_t usable = cuda::free_device_bytes() / 10 * 9;
+  const cuda::DeviceScope scope(card.device());
+  const auto is_same = [&](const auto& other) { return other->device() == card.device(); };
+  const auto num_sharers = static_cast<std::size_t>(std::count_if(cards_.begin(), cards_.end(), is_same));
+  const std::size_t usable = cuda::free_device_bytes() / 10 * 9 / num_sharers;
   return usable - std::min(usable, RowSort::kMoreBytes + DeviceBounds::kBytes);
+}
+
+// All are asked before any of them allocates: several may be the same device.
+std::vector<bool> DeviceLoader::cards_with_room_for_chunks() const {
+  const int leaf_rows = checked_leaf_rows(options_.leaf_rows);
+  const LoadRoom most(table_, leaf_rows, largest_value_bytes(table_, options_.value_type));
+  const std::uint64_t partitions = most_partitions(table_, options_, leaf_rows) / cards_.size() + 1;
+  std::vector<bool> has_room;
+  for (const auto& card : cards_) {
+    const std::uint64_t rows = card->range().size();
+    has_room.push_back(rows * most.table_row + most.for_table(rows, partitions) <= room(*card));
+  }
+  return has_room;
 }
 
 void DeviceLoader::collect_stats() {
   report("reading", 0);
-  const int leaf_rows = checked_leaf_rows(options_.leaf_rows);
-  const LoadRoom most(table_, leaf_rows, largest_value_bytes(table_, options_.value_type));
-  const std::uint64_t n = table_.num_rows;
-  const std::uint64_t most_bytes =
-      n * most.table_row + most.for_table(n, most_partitions(table_, options_, leaf_rows));
-  chunks_.emplace(table_, chunk_rows_, most_bytes <= room(), stream_.get());
   IdStats ids;
   const std::vector<ColumnStats> columns = stats_of_chunks(ids);
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -153,7 +241,8 @@ void DeviceLoader::collect_stats() {
   if (misses_values_) return;
   ids_ascend_ = table_.ids.empty() || ids.is_unsorted == 0;
   if (!ids_ascend_) check_ids();
-  const std::int64_t largest = table_.ids.empty() ? static_cast<std::int64_t>(n) - 1 : ids.largest;
+  const std::int64_t largest =
+      table_.ids.empty() ? static_cast<std::int64_t>(table_.num_rows) - 1 : ids.largest;
   if (filled_ != nullptr) {
     snapshot_ = start_snapshot(*filled_, options_, id_after(largest));
   } else {
@@ -172,122 +261,132 @@ void DeviceLoader::prepare_pages() {
 
 std::vector<ColumnStats> DeviceLoader::stats_of_chunks(IdStats& ids) {
   const bool round = options_.value_type == ValueType::float32;
-  const auto d_stats = send(std::vector(table_.columns.size(), no_stats()), stream_.get());
-  const auto d_ids = send(std::vector(1, ids), stream_.get());
-  for_each_chunk("reading", [&](const TableChunk& chunk) {
-    launch_column_stats(chunk, round, d_stats.data(), stream_.get());
-    if (chunk.ids == nullptr) return;
-    std::optional<std::int64_t> previous;
-    if (chunk.first_row > 0) previous = table_.ids[chunk.first_row - 1];
-    launch_id_stats(chunk, previous, d_ids.data(), stream_.get());
+  const std::vector<bool> stay = cards_with_room_for_chunks();
+  std::vector<LoadCard::Stats> stats(cards_.size());
+  on_each([&](LoadCard& card, std::size_t i) {
+    card.open_chunks(stay[i]);
+    stats[i] = card.collect_stats(round);
   });
-  ids = fetch(d_ids, stream_.get()).front();
-  const std::vector<DeviceStats> stats = fetch(d_stats, stream_.get());
-  std::vector<ColumnStats> result;
-  std::transform(stats.begin(), stats.end(), std::back_inserter(result), to_column_stats);
-  return result;
+  std::vector<ColumnStats> columns(table_.columns.size());
+  for (const LoadCard::Stats& each : stats) {
+    for (std::size_t c = 0; c < columns.size(); ++c) join(columns[c], each.columns[c]);
+    ids.largest = std::max(ids.largest, each.ids.largest);
+    ids.is_unsorted |= each.ids.is_unsorted;
+  }
+  return columns;
 }
 
-// On the device if there is room to sort all ids. If two are equal, the host check throws with the message.
+// If two ids are equal, the host check throws with the message.
 void DeviceLoader::check_ids() {
+  if (!finds_unique_ids()) check_ids_unique(table_.ids);
+}
+
+// On the first device if there is room to sort all ids.
+bool DeviceLoader::finds_unique_ids() {
   const std::uint64_t n = table_.num_rows;
-  if (n <= kMaxRowsAtOnce && n * (sizeof(std::int64_t) + RowSort::kRowBytes) <= room()) {
-    const cuda::Buffer<std::int64_t> ids(n);
-    for_each_chunk("reading", [&](const TableChunk& chunk) {
-      cuda::check(cudaMemcpyAsync(ids.data() + chunk.first_row, chunk.ids,
-                                  chunk.num_rows * sizeof(std::int64_t), cudaMemcpyDeviceToDevice,
-                                  stream_.get()));
-    });
-    RowSort sort(static_cast<std::uint32_t>(n), stream_.get());
-    if (sort.are_unique(ids.data(), static_cast<std::uint32_t>(n))) return;
-  }
-  check_ids_unique(table_.ids);
+  if (n > kMaxRowsAtOnce || n * (sizeof(std::int64_t) + RowSort::kRowBytes) > room(first())) return false;
+  cuda::Buffer<std::int64_t> ids;
+  on_one(0, [&](LoadCard&, std::size_t) { ids = cuda::Buffer<std::int64_t>(n); });
+  on_each([&](LoadCard& card, std::size_t) { card.copy_ids(ids.data(), first().device()); });
+  bool are_unique = false;
+  on_one(0, [&](LoadCard& card, std::size_t) {
+    RowSort sort(static_cast<std::uint32_t>(n), card.stream().get());
+    are_unique = sort.are_unique(ids.data(), static_cast<std::uint32_t>(n));
+  });
+  return are_unique;
 }
 
 void DeviceLoader::choose_partitions() {
   report("partitioning", 0);
   const PartitionPlan plan = plan_partitions(*snapshot_, table_, options_);
-  const bool has_room = plan.sample_rows * CutSearch::row_bytes(*snapshot_) <= room();
-  if (plan.kind == Partitioning::angle && has_room) {
-    CutSearch search(*snapshot_, plan, stream_.get());
-    for_each_chunk("partitioning", [&](const TableChunk& chunk) { search.add(chunk); });
-    snapshot_->partitioner = std::make_shared<const Partitioner>(search.find());
-  } else {
-    snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan);
-  }
-  partitioner_.emplace(*snapshot_->partitioner, table_.num_rows, stream_.get());
-  counts_ = cuda::Buffer<std::uint64_t>(snapshot_->partitioner->num_partitions());
-  cuda::check(cudaMemsetAsync(counts_.data(), 0, counts_.size_bytes(), stream_.get()));
+  const bool has_room = plan.sample_rows * CutSearch::row_bytes(*snapshot_) <= room(first());
+  snapshot_->partitioner = plan.kind != Partitioning::random && has_room
+                               ? find_partitioner(plan)
+                               : make_partitioner(*snapshot_, table_, plan);
+  on_each([this](LoadCard& card, std::size_t) { card.set_partitioner(*snapshot_); });
+}
+
+// On the first device, from a sample to which each gives its part.
+std::shared_ptr<const Partitioner> DeviceLoader::find_partitioner(const PartitionPlan& plan) {
+  std::optional<CutSearch> search;
+  on_one(0, [&](LoadCard& card, std::size_t) { search.emplace(*snapshot_, plan, card.stream().get()); });
+  on_each([&](LoadCard& card, std::size_t) {
+    SamplePart part(*snapshot_, plan, card.range(), card.stream().get());
+    card.for_each_chunk("partitioning", [&](const TableChunk& chunk) { part.add(chunk); });
+    search->take(part, card.device(), first().device(), card.stream().get());
+    card.stream().synchronize();
+  });
+  std::shared_ptr<const Partitioner> found;
+  on_one(0, [&](LoadCard&, std::size_t) { found = std::make_shared<const Partitioner>(search->find()); });
+  return found;
 }
 
 bool DeviceLoader::fits_at_once() const {
   const LoadRoom each(table_, snapshot_->leaf_rows, snapshot_->value_bytes());
   return table_.num_rows <= kMaxRowsAtOnce &&
-         each.for_table(table_.num_rows, snapshot_->partitioner->num_partitions()) <= room();
+         each.for_table(table_.num_rows, snapshot_->partitioner->num_partitions()) <= room(first());
 }
 
-void DeviceLoader::write_keys(const TableChunk& chunk, OrderKey* keys, std::uint64_t* counts) {
-  visit_value_type(*snapshot_, [&]<typename T>(T) {
-    launch_keys<T>(chunk, partitioner_->rule(), keys, counts, stream_.get());
-  });
+// Allocates the tree.
+void DeviceLoader::plan_leaves(FirstRows first_rows) {
+  plan_ = {std::move(first_rows), {}};
+  plan_.partitions = partition_ranges(plan_.first_rows, snapshot_->leaf_rows);
+  const PartitionRange& last = plan_.partitions.back();
+  allocate_tree(*snapshot_, last.first_leaf + std::size_t{last.num_leaves});
+  pages_.start(snapshot_->arena);
 }
 
-// Waits for the counts. Returns where each partition begins, and the last one ends, among all rows in key order.
-std::vector<std::uint64_t> DeviceLoader::first_rows() const {
-  const std::vector<std::uint64_t> counts = fetch(counts_, stream_.get());
-  std::vector<std::uint64_t> first(counts.size() + 1, 0);
-  std::partial_sum(counts.begin(), counts.end(), first.begin() + 1);
-  return first;
-}
-
-SpanLoad DeviceLoader::make_span_load(std::span<const std::uint64_t> first_rows) {
-  return SpanLoad(
-      *snapshot_, table_.labels, first_rows, pages_,
-      [this](std::string_view phase, double fraction) { report(phase, fraction); }, stream_.get());
+void DeviceLoader::start_loads(const std::vector<LeafShare>& shares) {
+  on_each([&](LoadCard& card, std::size_t i) { card.start_load(*snapshot_, plan_, shares[i]); });
 }
 
 std::shared_ptr<const LoadedTree> DeviceLoader::load_at_once() {
-  const Rows rows(snapshot_->leaf_shape(), table_.num_rows);
-  for_each_chunk("partitioning", [&](const TableChunk& chunk) {
-    write_keys(chunk, rows.ref().keys + chunk.first_row, counts_.data());
-    visit_value_type(*snapshot_, [&]<typename T>(T) {
-      launch_collect<T>(chunk, nullptr, nullptr, chunk.num_rows, rows.ref(), chunk.first_row, stream_.get());
-    });
+  FirstRows first_rows;
+  on_one(0, [&](LoadCard& card, std::size_t) {
+    card.make_rows(table_.num_rows);
+    card.collect_all();
+    first_rows = card.first_rows();
   });
-  SpanLoad load = make_span_load(first_rows());
-  chunks_.reset();  // frees memory for the leaves
+  plan_leaves(std::move(first_rows));
+  start_loads(share_leaves(plan_.partitions, 1));
   std::shared_ptr<SlotArrays> arrays;
-  if (options_.stays_on_device) arrays = load.make_arrays();
-  load.load({0, snapshot_->partitioner->num_partitions()}, rows, ids_ascend_);
+  on_one(0, [&](LoadCard& card, std::size_t) {
+    card.close_chunks();  // frees memory for the leaves
+    if (options_.stays_on_device) arrays = card.load().make_arrays();
+  });
+  load_spans({PartitionSpan{0, snapshot_->partitioner->num_partitions()}});
   stack_levels(*snapshot_);
   return finish(std::move(arrays));
 }
 
 // Copies the upper levels, which the host has stacked, to the device.
-std::shared_ptr<const LoadedTree> DeviceLoader::finish(std::shared_ptr<SlotArrays> arrays) const {
+std::shared_ptr<const LoadedTree> DeviceLoader::finish(std::shared_ptr<SlotArrays> arrays) {
   if (arrays == nullptr) return nullptr;
   const SlotArena& arena = *snapshot_->arena;
-  const std::size_t first = (snapshot_->num_leaves + kFanOut - 1) / kFanOut;
-  cuda::check(cudaMemcpyAsync(arrays->ref().nodes + first * arena.node_bytes(), arena.node(first).bytes,
-                              (snapshot_->num_nodes - first) * arena.node_bytes(), cudaMemcpyHostToDevice,
-                              stream_.get()));
-  stream_.synchronize();
+  const std::size_t first_node = (snapshot_->num_leaves + kFanOut - 1) / kFanOut;
+  on_one(0, [&](LoadCard& card, std::size_t) {
+    cuda::check(cudaMemcpyAsync(arrays->ref().nodes + first_node * arena.node_bytes(),
+                                arena.node(first_node).bytes,
+                                (snapshot_->num_nodes - first_node) * arena.node_bytes(),
+                                cudaMemcpyHostToDevice, card.stream().get()));
+  });
   return std::make_shared<const LoadedTree>(
       LoadedTree{std::move(arrays), snapshot_->arena, snapshot_->version});
 }
 
-// Spans of as many partitions as there is room for. Nothing if a single partition does not fit.
-std::optional<std::vector<PartitionSpan>> DeviceLoader::spans_that_fit(
-    std::span<const std::uint64_t> first_rows) const {
+// The partitions of a share in spans of as many as there is room for. Nothing if a single partition does not fit.
+std::optional<DeviceLoader::Spans> DeviceLoader::spans_that_fit(const LeafShare& share,
+                                                                std::uint64_t most_bytes) const {
   const LoadRoom each(table_, snapshot_->leaf_rows, snapshot_->value_bytes());
-  const std::uint64_t most_bytes = room();
-  std::vector<PartitionSpan> spans = {{0, 0}};
+  const auto [first, end] = share.partitions;
+  if (first == end) return Spans();
+  Spans spans = {{first, first}};
   std::uint64_t bytes = 0;
-  const auto fits = [&](std::uint32_t end) {
-    return bytes <= most_bytes && first_rows[end] - first_rows[spans.back().first] <= kMaxRowsAtOnce;
+  const auto fits = [&](std::uint32_t next) {
+    return bytes <= most_bytes && plan_.num_rows({spans.back().first, next}) <= kMaxRowsAtOnce;
   };
-  for (std::uint32_t p = 0; p + 1 < first_rows.size(); ++p) {
-    const std::uint64_t more = each.for_table(first_rows[p + 1] - first_rows[p], 0);
+  for (std::uint32_t p = first; p < end; ++p) {
+    const std::uint64_t more = each.for_table(plan_.num_rows({p, p + 1}), 0);
     bytes += more;
     if (!fits(p + 1) && spans.back().end > spans.back().first) {
       spans.push_back({p, p});
@@ -299,34 +398,60 @@ std::optional<std::vector<PartitionSpan>> DeviceLoader::spans_that_fit(
   return spans;
 }
 
-bool DeviceLoader::load_in_parts() {
-  const cuda::Buffer<OrderKey> keys(chunk_rows_);
-  RowSelection selection(chunk_rows_, stream_.get());
-  for_each_chunk("partitioning",
-                 [&](const TableChunk& chunk) { write_keys(chunk, keys.data(), counts_.data()); });
-  const std::vector<std::uint64_t> first = first_rows();
-  const auto spans = spans_that_fit(first);
-  if (!spans) return false;
-  SpanLoad load = make_span_load(first);
-  for (const PartitionSpan span : *spans) {
-    const Rows rows(snapshot_->leaf_shape(), first[span.end] - first[span.first]);
-    collect(span, keys.data(), selection, rows);
-    load.load(span, rows, ids_ascend_);
+// In each round every device loads a span of its share. The table, if it is not kept, crosses the bus in each of them.
+bool DeviceLoader::load_in_rounds() {
+  std::vector<FirstRows> first_rows(cards_.size());
+  on_each([&](LoadCard& card, std::size_t i) {
+    card.count_rows(is_alone());
+    first_rows[i] = card.first_rows();
+  });
+  plan_leaves(sum_of(first_rows));
+  const std::vector<LeafShare> shares = share_leaves(plan_.partitions, cards_.size());
+  std::vector<Spans> spans;
+  std::size_t num_rounds = 0;
+  for (std::size_t i = 0; i < cards_.size(); ++i) {
+    std::optional<Spans> fitting = spans_that_fit(shares[i], room(*cards_[i]));
+    if (!fitting) return false;
+    num_rounds = std::max(num_rounds, fitting->size());
+    spans.push_back(*std::move(fitting));
+  }
+  start_loads(shares);
+  for (std::size_t round = 0; round < num_rounds; ++round) {
+    SpanOfEach span_of(cards_.size());
+    for (std::size_t i = 0; i < cards_.size(); ++i)
+      if (round < spans[i].size()) span_of[i] = spans[i][round];
+    exchange_rows(span_of, first_rows);
+    load_spans(span_of);
   }
   stack_levels(*snapshot_);
   return true;
 }
 
-// Collects the rows of some partitions, in the order of the table.
-void DeviceLoader::collect(PartitionSpan span, OrderKey* keys, RowSelection& selection, const Rows& rows) {
-  std::uint64_t num_collected = 0;
-  for_each_chunk("partitioning", [&](const TableChunk& chunk) {
-    write_keys(chunk, keys, nullptr);
-    const std::uint32_t count = selection.select(keys, chunk.num_rows, span);
-    visit_value_type(*snapshot_, [&]<typename T>(T) {
-      launch_collect<T>(chunk, keys, selection.rows(), count, rows.ref(), num_collected, stream_.get());
-    });
-    num_collected += count;
+// Brings the rows of its span to each device, in the order of the table. first_rows: of each device's own rows.
+void DeviceLoader::exchange_rows(const SpanOfEach& spans, const std::vector<FirstRows>& first_rows) {
+  on_each([&](LoadCard& card, std::size_t i) {
+    if (spans[i]) card.make_rows(plan_.num_rows(*spans[i]));
+  });
+  std::vector<std::uint64_t> next(cards_.size(), 0);  // row of each device
+  std::vector<std::vector<GivenRows>> given(cards_.size());
+  for (std::size_t from = 0; from < cards_.size(); ++from)
+    for (std::size_t to = 0; to < cards_.size(); ++to) {
+      if (!spans[to]) continue;
+      const LoadCard& card = *cards_[to];
+      given[from].push_back({*spans[to], {card.rows().ref(), card.device()}, next[to], from == to});
+      next[to] += first_rows[from][spans[to]->end] - first_rows[from][spans[to]->first];
+    }
+  on_each([&](LoadCard& card, std::size_t i) { card.give_rows(std::move(given[i])); });
+}
+
+void DeviceLoader::load_spans(const SpanOfEach& spans) {
+  on_each([&](LoadCard& card, std::size_t i) {
+    if (spans[i]) card.load().make(*spans[i], card.rows(), ids_ascend_);
+  });
+  pages_.wait();
+  on_each([&](LoadCard& card, std::size_t i) {
+    if (spans[i]) card.load().download(card.rows());
+    card.free_rows();
   });
 }
 
@@ -369,8 +494,9 @@ std::optional<DeviceLoad> load(const TableView& table, const BuildOptions& optio
 }  // namespace gpu
 
 DeviceLoad load_on_device(const TableView& table, const BuildOptions& options, const LoadLimits& limits) {
-  cuda::require_device(options.device);
-  const cuda::DeviceScope scope(options.device);
+  const std::vector<int> devices = devices_that_build(options);
+  for (const int device : devices) cuda::require_device(device);
+  const cuda::DeviceScope scope(devices.front());
   return with_threads(options.num_threads, [&]() -> DeviceLoad {
     checked_leaf_rows(options.leaf_rows);
     check_shape(table);

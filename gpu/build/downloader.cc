@@ -22,24 +22,32 @@ void copy_by_threads(const std::byte* from, std::byte* to, std::size_t num_bytes
 
 }  // namespace
 
-Downloader::Downloader(cudaStream_t stream)
-    : stream_(stream), pieces_(kNumPieces * kPieceBytes, cuda::Memory::pinned) {}
+void Downloader::reserve(std::size_t num_bytes) {
+  const std::size_t wanted = std::min(kPieceBytes, num_bytes);
+  if (wanted <= piece_bytes_) return;
+  piece_bytes_ = 0;
+  pieces_ = {};  // freed before the new ones are allocated
+  pieces_ = cuda::Buffer<std::byte>(kNumPieces * wanted, cuda::Memory::pinned);
+  piece_bytes_ = wanted;
+}
 
 void Downloader::copy(const std::byte* from, std::span<std::byte> to) {
   const std::size_t num_bytes = to.size();
-  const std::size_t num_pieces = (num_bytes + kPieceBytes - 1) / kPieceBytes;
-  const auto size_of = [&](std::size_t i) { return std::min(kPieceBytes, num_bytes - i * kPieceBytes); };
-  const auto on_host = [&](std::size_t i) { return pieces_.data() + i % kNumPieces * kPieceBytes; };
+  reserve(num_bytes);
+  if (num_bytes == 0) return;
+  const std::size_t num_pieces = (num_bytes + piece_bytes_ - 1) / piece_bytes_;
+  const auto size_of = [&](std::size_t i) { return std::min(piece_bytes_, num_bytes - i * piece_bytes_); };
+  const auto on_host = [&](std::size_t i) { return pieces_.data() + i % kNumPieces * piece_bytes_; };
   for (std::size_t i = 0; i < num_pieces + kNumPieces - 1; ++i) {
     if (i < num_pieces) {
       cuda::check(
-          cudaMemcpyAsync(on_host(i), from + i * kPieceBytes, size_of(i), cudaMemcpyDeviceToHost, stream_));
+          cudaMemcpyAsync(on_host(i), from + i * piece_bytes_, size_of(i), cudaMemcpyDeviceToHost, stream_));
       copied_[i % kNumPieces].record(stream_);
     }
     if (i + 1 < kNumPieces) continue;
     const std::size_t oldest = i + 1 - kNumPieces;
     copied_[oldest % kNumPieces].synchronize();
-    copy_by_threads(on_host(oldest), to.data() + oldest * kPieceBytes, size_of(oldest));
+    copy_by_threads(on_host(oldest), to.data() + oldest * piece_bytes_, size_of(oldest));
   }
 }
 

@@ -11,9 +11,11 @@ namespace culmen::gpu {
 
 class Downloader {
  public:
-  // On the current device, in the order of the stream. Throws OutOfDeviceMemory or CudaError.
-  explicit Downloader(cudaStream_t stream);
+  // On the current device, in the order of the stream.
+  explicit Downloader(cudaStream_t stream) : stream_(stream) {}
 
+  // Allocates what copies of up to this size need: pinned memory takes its time. Throws OutOfDeviceMemory or CudaError.
+  void reserve(std::size_t num_bytes);
   // Waits until all of `to` is written. Throws CudaError.
   void copy(const std::byte* from, std::span<std::byte> to);
 
@@ -22,6 +24,7 @@ class Downloader {
 
   cudaStream_t stream_;
   cuda::Buffer<std::byte> pieces_;
+  std::size_t piece_bytes_ = 0;
   cuda::Event copied_[kNumPieces];
 };
 

@@ -17,19 +17,12 @@ __device__ std::uint32_t find_partition(const ScaledRow& scaled, const Value& va
   std::uint32_t partition = 0;
   for (std::uint32_t n = 0; n < rule.num_levels; ++n) {
     const PartitionLevel& level = rule.levels[n];
-    std::uint32_t coordinate = level.coordinate;
-    double upper = 0, lower = 1;
-    if (coordinate == kOwnCoordinate)
-      coordinate = rule.own_coordinates[level.first_cut + level.cuts_of(partition)];
-    if (level.coordinate == kOwnCoordinate && coordinate < kFirstAngle) {
-      const auto stored = static_cast<double>(value(static_cast<int>(coordinate)));
-      upper = scaled_to_one(stored, rule.scale.minimum[coordinate], rule.scale.inverse[coordinate]);
-    } else {
-      if (level.coordinate == kOwnCoordinate) coordinate -= kFirstAngle;
-      upper = scaled.upper(coordinate);
-      lower = scaled.lower(coordinate);
-    }
-    partition = refined(partition, level, rule.cuts + level.first_cut, upper, lower);
+    const bool has_own = level.coordinate == kOwnCoordinate;
+    const Coordinate own =
+        has_own ? rule.own_coordinates[level.first_cut + level.cuts_of(partition)] : Coordinate{0};
+    const Quotient at =
+        quotient_at(level, own, rule.scale, value, [&]() -> const ScaledRow& { return scaled; });
+    partition = refined(partition, level, rule.cuts + level.first_cut, at.upper, at.lower);
   }
   return partition;
 }

@@ -74,6 +74,20 @@ void launch_collect(const TableChunk& chunk, const OrderKey* keys, const std::ui
                count, rows, first);
 }
 
+void copy_rows(const PlacedRows& from, std::uint64_t count, const PlacedRows& to, std::uint64_t first,
+               const LeafShape& shape, cudaStream_t stream) {
+  if (count == 0) return;
+  const auto copy = [&](const auto* source, auto* target, std::size_t each) {
+    if (target == nullptr) return;
+    cuda::check(cudaMemcpyPeerAsync(target + first * each, to.device, source, from.device,
+                                    count * each * sizeof *target, stream));
+  };
+  copy(from.rows.keys, to.rows.keys, 1);
+  copy(from.rows.values, to.rows.values, shape.zone_vector_bytes());
+  copy(from.rows.ids, to.rows.ids, 1);
+  copy(from.rows.numbers, to.rows.numbers, 1);
+}
+
 template void launch_collect<float>(const TableChunk&, const OrderKey*, const std::uint32_t*, std::uint32_t,
                                     const RowsRef&, std::uint64_t, cudaStream_t);
 template void launch_collect<double>(const TableChunk&, const OrderKey*, const std::uint32_t*, std::uint32_t,

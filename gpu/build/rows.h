@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "gpu/build/leaf_shares.h"
 #include "gpu/build/table_chunks.h"
 #include "gpu/cuda/buffer.h"
 #include "index/order_key.h"
@@ -42,11 +43,6 @@ class Rows {
   cuda::Buffer<std::uint64_t> numbers_;
 };
 
-// Partitions [first, end).
-struct PartitionSpan {
-  std::uint32_t first, end;
-};
-
 // Selects the rows of a chunk that belong to some partitions.
 class RowSelection {
  public:
@@ -69,5 +65,14 @@ class RowSelection {
 template <typename T>
 void launch_collect(const TableChunk& chunk, const OrderKey* keys, const std::uint32_t* selected,
                     std::uint32_t count, const RowsRef& rows, std::uint64_t first, cudaStream_t stream);
+
+// Rows in the memory of a device.
+struct PlacedRows {
+  RowsRef rows;
+  int device;
+};
+// Enqueues the copy of rows [0, count) to rows [first, first + count) of the other, whose device may be another.
+void copy_rows(const PlacedRows& from, std::uint64_t count, const PlacedRows& to, std::uint64_t first,
+               const LeafShape& shape, cudaStream_t stream);
 
 }  // namespace culmen::gpu

@@ -44,4 +44,23 @@ __device__ void read_row(int num_attributes, const ScaleRef& scale, const Value&
   scaled.largest = largest;
 }
 
+// A coordinate of a row, as RowCoordinates::Quotient.
+struct Quotient {
+  double upper, lower;
+};
+
+// The coordinate by which the part of a row is cut at a level. own: that of the part, if the level has kOwnCoordinate.
+// value(i): attribute i as stored; scaled(): the row as read_row() reads it, not called for coordinates that are
+// attributes.
+template <typename Value, typename Scaled>
+__device__ Quotient quotient_at(const PartitionLevel& level, Coordinate own, const ScaleRef& scale,
+                                const Value& value, const Scaled& scaled) {
+  const bool has_own = level.coordinate == kOwnCoordinate;
+  if (has_own && own < kFirstAngle)
+    return {scaled_to_one(static_cast<double>(value(own)), scale.minimum[own], scale.inverse[own]), 1.0};
+  const std::uint32_t coordinate = has_own ? own - kFirstAngle : level.coordinate;
+  const ScaledRow& row = scaled();
+  return {row.upper(coordinate), row.lower(coordinate)};
+}
+
 }  // namespace culmen::gpu

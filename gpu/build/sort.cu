@@ -57,26 +57,28 @@ RowSort::RowSort(std::uint32_t num_rows, cudaStream_t stream)
       flag_(1) {}
 
 // The smallest sufficient scratch memory: cub needs more if it must not write to its input.
-void RowSort::sort(std::uint32_t num_rows) {
+void RowSort::sort(std::uint32_t num_rows, int key_bits) {
   cub::DoubleBuffer<std::uint64_t> keys(keys_[current_keys_].data(), keys_[1 - current_keys_].data());
   cub::DoubleBuffer<std::uint32_t> rows(rows_[current_rows_].data(), rows_[1 - current_rows_].data());
   std::size_t bytes = scratch_.size();
-  cuda::check(cub::DeviceRadixSort::SortPairs(scratch_.data(), bytes, keys, rows, num_rows, 0, 64, stream_));
+  cuda::check(
+      cub::DeviceRadixSort::SortPairs(scratch_.data(), bytes, keys, rows, num_rows, 0, key_bits, stream_));
   if (keys.selector != 0) current_keys_ = 1 - current_keys_;
   if (rows.selector != 0) current_rows_ = 1 - current_rows_;
 }
 
 void RowSort::start_by_id(const std::int64_t* ids, std::uint32_t num_rows) {
   cuda::launch(write_id_keys, a_thread_each(num_rows), stream_, ids, keys_[current_keys_].data(), num_rows);
-  sort(num_rows);
+  sort(num_rows, 64);
 }
 
-const std::uint32_t* RowSort::by_key(const OrderKey* keys, const std::int64_t* ids, std::uint32_t num_rows) {
+const std::uint32_t* RowSort::by_key(const OrderKey* keys, const std::int64_t* ids, std::uint32_t num_rows,
+                                     int key_bits) {
   cuda::launch(number, a_thread_each(num_rows), stream_, rows_[current_rows_].data(), num_rows);
   if (ids != nullptr) start_by_id(ids, num_rows);
   cuda::launch(gather_keys, a_thread_each(num_rows), stream_, keys, rows_[current_rows_].data(),
                keys_[current_keys_].data(), num_rows);
-  sort(num_rows);
+  sort(num_rows, key_bits);
   return rows_[current_rows_].data();
 }
 

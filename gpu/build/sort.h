@@ -17,8 +17,9 @@ class RowSort {
   RowSort(std::uint32_t num_rows, cudaStream_t stream);
 
   // Enqueues the sort of rows; keys[num_rows] are not changed. ids: null if they ascend with the rows.
-  // Returns the rows in order, in device memory, until the next call.
-  const std::uint32_t* by_key(const OrderKey* keys, const std::int64_t* ids, std::uint32_t num_rows);
+  // Returns the rows in order, in device memory, until the next call. key_bits: those above are 0 in all keys.
+  const std::uint32_t* by_key(const OrderKey* keys, const std::int64_t* ids, std::uint32_t num_rows,
+                              int key_bits = 64);
 
   // Returns true if all ids differ; waits.
   bool are_unique(const std::int64_t* ids, std::uint32_t num_rows);
@@ -29,7 +30,7 @@ class RowSort {
 
  private:
   void start_by_id(const std::int64_t* ids, std::uint32_t num_rows);
-  void sort(std::uint32_t num_rows);
+  void sort(std::uint32_t num_rows, int key_bits);
 
   cudaStream_t stream_;
   // Each sort moves rows from one buffer of a pair to the other; current_ is where the last one ended.

@@ -2,14 +2,13 @@
 
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/floating_point_scope.h"
 #include "culmen/error.h"
-#include "gpu/build/sort.h"
 #include "gpu/build/transfer.h"
-#include "index/build/load_steps.h"
 #include "index/leaf_codes.h"
 #include "index/leaf_labels.h"
 
@@ -38,23 +37,32 @@ struct SpanLoad::LeafBuffers {
   }
 };
 
-SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::uint64_t> first_rows,
-                   FreshPages& pages, Report report, cudaStream_t stream)
+struct SpanLoad::Made {
+  LeafTarget leaves;
+  std::optional<LeafBuffers> buffers;  // unless leaves are kept
+  RowSort sort;
+  const std::uint32_t* order = nullptr;  // the rows in key order
+  cuda::Buffer<std::uint32_t> starts;    // the first row of each leaf in that order
+
+  Made(const LeafTarget& target, std::uint32_t num_rows, cudaStream_t stream)
+      : leaves(target), sort(num_rows, stream) {}
+};
+
+SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, const LeafPlan& plan, const LeafShare& share,
+                   LoadReport report, cudaStream_t stream)
     : snapshot_(snapshot),
       labels_(labels),
-      pages_(pages),
+      plan_(plan),
+      share_(share),
       report_(std::move(report)),
       stream_(stream),
-      first_rows_(first_rows.begin(), first_rows.end()),
-      partitions_(partition_ranges(first_rows, snapshot.leaf_rows)),
-      d_first_rows_(send(first_rows, stream)),
-      d_partitions_(send(partitions_, stream)),
+      d_first_rows_(send(plan.first_rows, stream)),
+      d_partitions_(send(plan.partitions, stream)),
       d_units_(send(snapshot.units, stream)),
       bounds_({snapshot.layout, d_units_.data(), snapshot.exact_sums}),
-      downloader_(stream) {
-  allocate_tree(snapshot, partitions_.back().first_leaf + std::size_t{partitions_.back().num_leaves});
-  pages_.start(snapshot.arena);
-}
+      downloader_(stream) {}
+
+SpanLoad::~SpanLoad() = default;
 
 std::shared_ptr<SlotArrays> SpanLoad::make_arrays() {
   try {
@@ -66,51 +74,60 @@ std::shared_ptr<SlotArrays> SpanLoad::make_arrays() {
 }
 
 PartitionsRef SpanLoad::partitions_ref(PartitionSpan span) const {
-  return {d_partitions_.data(), d_first_rows_.data(), span, first_rows_[span.first]};
+  return {d_partitions_.data(), d_first_rows_.data(), span, plan_.first_rows[span.first]};
 }
 
 LeafTarget SpanLoad::target_of(PartitionSpan span) const {
   const LeafShape& shape = snapshot_.arena->shape();
-  const std::uint32_t first_leaf = partitions_[span.first].first_leaf;
-  const std::uint32_t end_leaf = span.end < partitions_.size()
-                                     ? partitions_[span.end].first_leaf
-                                     : static_cast<std::uint32_t>(snapshot_.num_leaves);
+  const std::uint32_t first_leaf = std::max(plan_.partitions[span.first].first_leaf, share_.first_leaf);
+  const std::uint32_t end_leaf = span.end < plan_.partitions.size()
+                                     ? std::min(plan_.partitions[span.end].first_leaf, share_.end_leaf)
+                                     : share_.end_leaf;
   return {{},
           first_leaf,
-          end_leaf - first_leaf,
+          end_leaf - std::min(first_leaf, end_leaf),
           static_cast<std::uint32_t>(shape.leaf_rows),
           static_cast<std::uint32_t>(shape.num_attributes),
           snapshot_.arena->node_bytes()};
 }
 
-void SpanLoad::load(PartitionSpan span, const Rows& rows, bool ids_ascend) {
-  LeafTarget leaves = target_of(span);
-  if (leaves.num_leaves == 0) return;
+void SpanLoad::make(PartitionSpan span, const Rows& rows, bool ids_ascend) {
+  const LeafTarget target = target_of(span);
+  if (target.num_leaves == 0) return;
   report_("sorting", 0);
-  const auto num_rows = static_cast<std::uint32_t>(first_rows_[span.end] - first_rows_[span.first]);
-  RowSort sort(num_rows, stream_);
-  const std::uint32_t* order = sort.by_key(rows.ref().keys, ids_ascend ? nullptr : rows.ref().ids, num_rows);
+  const auto num_rows = static_cast<std::uint32_t>(rows.size());
+  made_ = std::make_unique<Made>(target, num_rows, stream_);
+  LeafTarget& leaves = made_->leaves;
+  made_->order = made_->sort.by_key(rows.ref().keys, ids_ascend ? nullptr : rows.ref().ids, num_rows);
   cuda::check(cudaStreamSynchronize(stream_));
   report_("bounding", 0);
   const std::uint32_t num_nodes =
       (leaves.first_leaf + leaves.num_leaves - 1) / kFanOut + 1 - leaves.first_leaf / kFanOut;
-  std::optional<LeafBuffers> buffers;
-  if (arrays_ == nullptr) buffers.emplace(*snapshot_.arena, leaves.num_leaves, num_nodes);
-  leaves.slots = arrays_ == nullptr ? buffers->ref() : arrays_->ref();
+  if (arrays_ == nullptr) made_->buffers.emplace(*snapshot_.arena, leaves.num_leaves, num_nodes);
+  leaves.slots = arrays_ == nullptr ? made_->buffers->ref() : arrays_->ref();
   cuda::check(cudaMemsetAsync(leaves.slots.nodes, 0, num_nodes * leaves.node_bytes, stream_));
-  const cuda::Buffer<std::uint32_t> starts(leaves.num_leaves);
+  made_->starts = cuda::Buffer<std::uint32_t>(leaves.num_leaves);
   visit_value_type(snapshot_, [&]<typename T>(T) {
-    make_leaves<T>(leaves, partitions_ref(span), rows, order, starts.data());
+    make_leaves<T>(leaves, partitions_ref(span), rows, made_->order, made_->starts.data());
   });
   cuda::check(cudaStreamSynchronize(stream_));
+}
+
+void SpanLoad::download(const Rows& rows) {
+  if (made_ == nullptr) return;
+  const std::unique_ptr<const Made> made = std::move(made_);
+  const LeafTarget& leaves = made->leaves;
   report_("copying", 0);
-  pages_.wait();
-  for (const Piece& piece : pieces_of(leaves)) downloader_.copy(piece.from, piece.to);
+  const auto pieces = pieces_of(leaves);
+  std::size_t largest = 0;
+  for (const Piece& piece : pieces) largest = std::max(largest, piece.to.size());
+  downloader_.reserve(largest);
+  for (const Piece& piece : pieces) downloader_.copy(piece.from, piece.to);
   tbb::parallel_for(leaves.first_leaf, leaves.first_leaf + leaves.num_leaves, [this](std::uint32_t leaf) {
     const FloatingPointScope floating_point;
     write_leaf_codes(*snapshot_.arena, leaf, snapshot_.leaf(leaf).num_rows);
   });
-  if (snapshot_.has_labels) copy_labels(leaves, rows, order, starts.data());
+  if (snapshot_.has_labels) copy_labels(leaves, rows, made->order, made->starts.data());
 }
 
 template <typename T>

@@ -1,4 +1,4 @@
-// SpanLoad: builds the leaves of a span of partitions on a device, and downloads them into a snapshot.
+// SpanLoad: builds a device's share of the leaves, a span of partitions at a time, and downloads them into a snapshot.
 #pragma once
 
 #include <array>
@@ -12,33 +12,53 @@
 
 #include "gpu/build/bounds.h"
 #include "gpu/build/downloader.h"
-#include "gpu/build/fresh_pages.h"
+#include "gpu/build/leaf_shares.h"
 #include "gpu/build/leaves.h"
 #include "gpu/build/rows.h"
+#include "gpu/build/sort.h"
 #include "gpu/cuda/buffer.h"
 #include "gpu/mirror/slot_arrays.h"
 #include "index/snapshot.h"
 
 namespace culmen::gpu {
 
+// Takes the progress of a load, as BuildOptions::on_progress.
+using LoadReport = std::function<void(std::string_view phase, double fraction)>;
+
+// Where each partition begins among some rows in key order, and the last one ends.
+using FirstRows = std::vector<std::uint64_t>;  // [num_partitions + 1]
+
+// The leaves of each partition, and its place among all rows.
+struct LeafPlan {
+  FirstRows first_rows;
+  std::vector<PartitionRange> partitions;  // [num_partitions]
+
+  std::uint64_t num_rows(PartitionSpan span) const { return first_rows[span.end] - first_rows[span.first]; }
+};
+
 class SpanLoad {
  public:
-  using Report = std::function<void(std::string_view phase, double fraction)>;
-
-  // Allocates the snapshot's tree. first_rows: [num_partitions + 1] where each partition begins among all rows in key
-  // order. The snapshot, the labels and `pages` outlive this. Throws OutOfDeviceMemory or CudaError.
-  SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::uint64_t> first_rows,
-           FreshPages& pages, Report report, cudaStream_t stream);
+  // The snapshot's tree is allocated. The snapshot, the plan and the labels outlive this. Throws OutOfDeviceMemory or
+  // CudaError.
+  SpanLoad(Snapshot& snapshot, LabelsView labels, const LeafPlan& plan, const LeafShare& share,
+           LoadReport report, cudaStream_t stream);
+  SpanLoad(const SpanLoad&) = delete;
+  SpanLoad& operator=(const SpanLoad&) = delete;
+  ~SpanLoad();
 
   // Before a load of one span of all partitions: allocates memory for all slots, in which the leaves are kept. Null
   // if there is no room.
   std::shared_ptr<SlotArrays> make_arrays();
 
-  // For one span after the other, from the first partition to the last; waits. ids_ascend: in the order of the rows.
-  void load(PartitionSpan span, const Rows& rows, bool ids_ascend);
+  // Makes those leaves of the share that belong to the span. For one span after the other, from the first partition of
+  // the share to its last; waits. ids_ascend: in the order of the rows.
+  void make(PartitionSpan span, const Rows& rows, bool ids_ascend);
+  // Copies what was made to the snapshot. Nobody else writes to its memory now.
+  void download(const Rows& rows);
 
  private:
   struct LeafBuffers;
+  struct Made;  // leaves of a span
   // A part of the leaves, or of the nodes above them, and its destination in the snapshot.
   struct Piece {
     const std::byte* from;  // on the device
@@ -57,11 +77,10 @@ class SpanLoad {
 
   Snapshot& snapshot_;
   LabelsView labels_;
-  FreshPages& pages_;
-  Report report_;
+  const LeafPlan& plan_;
+  const LeafShare share_;
+  LoadReport report_;
   cudaStream_t stream_;
-  std::vector<std::uint64_t> first_rows_;
-  std::vector<PartitionRange> partitions_;
   cuda::Buffer<std::uint64_t> d_first_rows_;
   cuda::Buffer<PartitionRange> d_partitions_;
   cuda::Buffer<BoundUnit> d_units_;
@@ -69,6 +88,7 @@ class SpanLoad {
   Downloader downloader_;
   std::shared_ptr<SlotArrays> arrays_;       // null: leaves are not kept
   cuda::Buffer<std::byte> unfinished_node_;  // which the next span completes; empty: there is none
+  std::unique_ptr<Made> made_;               // and not downloaded yet
 };
 
 }  // namespace culmen::gpu

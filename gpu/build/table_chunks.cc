@@ -35,12 +35,14 @@ void gather(const std::byte* from, std::ptrdiff_t stride_bytes, std::uint64_t co
 
 }  // namespace
 
-TableChunks::TableChunks(const TableView& table, std::uint32_t chunk_rows, bool stays, cudaStream_t stream)
+TableChunks::TableChunks(const TableView& table, RowRange rows, std::uint32_t chunk_rows, bool stays,
+                         cudaStream_t stream)
     : table_(table),
+      rows_(rows),
       chunk_rows_(chunk_rows),
       stays_(stays),
       stream_(stream),
-      num_chunks_((table.num_rows + chunk_rows - 1) / chunk_rows) {
+      num_chunks_((rows.size() + chunk_rows - 1) / chunk_rows) {
   if (is_row_major(table)) {
     const std::byte* first = table.columns[0].data;
     for (const ColumnView& column : table.columns) first = std::min(first, column.data);
@@ -83,18 +85,19 @@ void TableChunks::add_lane(const std::byte* from, std::ptrdiff_t stride_bytes, s
   const std::uint64_t num_rows = table_.num_rows;
   const bool is_dense = stride_bytes == static_cast<std::ptrdiff_t>(row_bytes);
   const bool pinned = is_dense && is_pinned(from) && is_pinned(from + num_rows * row_bytes - 1);
-  const std::uint64_t rows_on_device = stays_ ? num_rows : std::min<std::uint64_t>(num_rows, chunk_rows_);
+  const std::uint64_t rows_on_device =
+      stays_ ? rows_.size() : std::min<std::uint64_t>(rows_.size(), chunk_rows_);
   lanes_.push_back(
       {from, stride_bytes, row_bytes, pinned, cuda::Buffer<std::byte>(rows_on_device * row_bytes)});
 }
 
 std::byte* TableChunks::place_of(const Lane& lane, std::uint64_t first_row) const {
-  return lane.on_device.data() + (stays_ ? first_row * lane.row_bytes : 0);
+  return lane.on_device.data() + (stays_ ? (first_row - rows_.first) * lane.row_bytes : 0);
 }
 
 TableChunk TableChunks::get(std::uint64_t i) {
-  const std::uint64_t first_row = i * chunk_rows_;
-  const std::uint64_t num_rows = std::min<std::uint64_t>(chunk_rows_, table_.num_rows - first_row);
+  const std::uint64_t first_row = rows_.first + i * chunk_rows_;
+  const std::uint64_t num_rows = std::min<std::uint64_t>(chunk_rows_, rows_.end - first_row);
   if (!stays_ || i >= num_there_)
     for (const Lane& lane : lanes_) copy(lane, first_row, num_rows, place_of(lane, first_row));
   num_there_ = std::max(num_there_, i + 1);

@@ -20,11 +20,17 @@ struct ChunkColumn {
   Preference preference;
 };
 
+// Rows [first, end) of a table.
+struct RowRange {
+  std::uint64_t first, end;
+  std::uint64_t size() const { return end - first; }
+};
+
 // Passed to kernels by value.
 struct TableChunk {
   ChunkColumn columns[kMaxDeviceAttributes];
   const std::int64_t* ids;  // null: the rows' numbers
-  std::uint64_t first_row;
+  std::uint64_t first_row;  // in the table
   std::uint32_t num_rows;
   std::int32_t num_columns;
 };
@@ -32,9 +38,10 @@ static_assert(std::is_trivially_copyable_v<TableChunk>);
 
 class TableChunks {
  public:
-  // `stays`: chunks are kept in device memory. Otherwise each overwrites the previous one, so only work on `stream`
-  // may use them. The table outlives this. Throws OutOfDeviceMemory or CudaError.
-  TableChunks(const TableView& table, std::uint32_t chunk_rows, bool stays, cudaStream_t stream);
+  // Of these rows of the table. `stays`: chunks are kept in device memory. Otherwise each overwrites the previous one, so
+  // only work on `stream` may use them. The table outlives this. Throws OutOfDeviceMemory or CudaError.
+  TableChunks(const TableView& table, RowRange rows, std::uint32_t chunk_rows, bool stays,
+              cudaStream_t stream);
 
   std::uint64_t size() const { return num_chunks_; }
   // Enqueues the copy of chunk i. The first calls take the chunks in order, from 0 on. The caller's memory is in use
@@ -69,6 +76,7 @@ class TableChunks {
   static constexpr std::size_t kNumPieces = 3;
 
   const TableView& table_;
+  const RowRange rows_;
   const std::uint32_t chunk_rows_;
   const bool stays_;
   const cudaStream_t stream_;

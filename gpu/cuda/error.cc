@@ -34,6 +34,22 @@ void require_device(int device) {
                                : cudaGetErrorString(status) + std::string("; use the CPU")));
 }
 
+std::exception_ptr as_fault_of(int device, const std::exception_ptr& error) {
+  const auto text = [device](const CudaError& fault) {
+    return "GPU " + std::to_string(device) + ": " + fault.what();
+  };
+  try {
+    std::rethrow_exception(error);
+  } catch (const CudaError& fault) {
+    if (fault.device() >= 0) return error;
+    if (dynamic_cast<const OutOfDeviceMemory*>(&fault) == nullptr)
+      return std::make_exception_ptr(CudaError(text(fault), device));
+    return std::make_exception_ptr(OutOfDeviceMemory(text(fault), device));
+  } catch (...) {
+    return nullptr;
+  }
+}
+
 void check(cudaError_t status, const char* file, int line) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // clears the error, which the next call would report

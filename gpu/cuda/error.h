@@ -3,10 +3,15 @@
 
 #include <cuda_runtime_api.h>
 
+#include <exception>
+
 namespace culmen::cuda {
 
 // Throws OutOfDeviceMemory or CudaError, naming the caller's line, unless `status` is cudaSuccess.
 void check(cudaError_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE());
+
+// An error of CUDA on this device, which it then names; null for other errors.
+std::exception_ptr as_fault_of(int device, const std::exception_ptr& error);
 
 // As CUDA counts them; 0 on an error.
 int num_devices() noexcept;

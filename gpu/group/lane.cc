@@ -1,34 +1,13 @@
 #include "gpu/group/lane.h"
 
-#include <mutex>
-#include <set>
-#include <utility>
+#include "gpu/cuda/peers.h"
 
 namespace culmen::gpu {
 
-// Paths stay open as long as the process.
-void open_path(int device, int home) {
-  if (device == home) return;
-  static std::mutex mutex;
-  static std::set<std::pair<int, int>> opened;
-  const std::lock_guard lock(mutex);
-  if (!opened.insert({device, home}).second) return;
-  int has_path = 0;
-  cuda::check(cudaDeviceCanAccessPeer(&has_path, device, home));
-  if (has_path == 0) return;
-  const cuda::DeviceScope scope(device);
-  const cudaError_t status = cudaDeviceEnablePeerAccess(home, 0);
-  if (status == cudaErrorPeerAccessAlreadyEnabled) {
-    cudaGetLastError();  // others in the process have opened it; the next check must not take that for an error
-    return;
-  }
-  cuda::check(status);
-}
-
 Lane::Lane(int device, int home, bool copies, std::size_t scratch_bytes)
     : home_(home), copies_(copies), context_(device, {.stream = nullptr, .scratch_bytes = scratch_bytes}) {
-  open_path(device, home);
-  open_path(home, device);
+  cuda::open_path(device, home);
+  cuda::open_path(home, device);
 }
 
 void Lane::reserve(const DeviceBatch& share, std::size_t num_attributes) {

@@ -12,10 +12,6 @@
 
 namespace culmen::gpu {
 
-// Lets `device` read and write the memory of `home` directly, if there is a path between them; without, copies go
-// through the host. Throws CudaError.
-void open_path(int device, int home);
-
 class Lane {
  public:
   // On a stream of its own. The device of the lane is current here, and in all calls. copies: the device does not work

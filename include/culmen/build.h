@@ -28,7 +28,10 @@ struct BuildOptions {
   // The GPU that builds, by its CUDA number (culmen/device.h); kNoDevice: the CPU. It never changes a byte of the index
   // either. Fastest from columns, or from a row-major matrix, in pinned host memory.
   int device = kNoDevice;
-  // With a GPU: what the build has put there stays, if there is room, until the index is destroyed or to_device for
+  // Instead of `device`: GPUs that build together, each a share of the index, in the same bytes. A GPU may be named more
+  // than once.
+  std::vector<int> devices = {};
+  // With one GPU: what the build has put there stays, if there is room, until the index is destroyed or to_device for
   // that GPU uses it instead of copying.
   bool stays_on_device = false;
   // Called now and then, by one thread, with fraction 0..1. An exception from it aborts the build.

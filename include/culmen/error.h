@@ -94,7 +94,8 @@ class CudaError : public Error {
   using Error::Error;
   CudaError(const std::string& text, int device) : Error(text), device_(device) {}
 
-  // The CUDA number of the device of a DeviceGroup that failed, which the text names too; -1: not of a group.
+  // The CUDA number of the device of a DeviceGroup, or of several that build together, that failed, which the text names too;
+  // -1: not of several.
   int device() const { return device_; }
 
  private:

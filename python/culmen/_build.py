@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import _core
-from ._device import device_number
+from ._device import device_numbers
 from ._errors import InputError
 from ._progress import Progress, shown
 from ._queries import check_integer
@@ -23,7 +23,7 @@ class BuildOptions:
     num_partitions: int
     leaf_rows: int
     threads: int
-    device: str | None
+    device: str | list[str] | tuple[str, ...] | None
     progress: Progress | bool | None
     stand_ins: Sequence[float] = ()  # of each attribute, if the rows are part of a table that determines them
 
@@ -44,7 +44,7 @@ def build(columns: Columns, options: BuildOptions) -> _core.Index:
             leaf_rows=options.leaf_rows,
             value_type=options.value_type,
             num_threads=options.threads,
-            device=device_number(options.device),
+            devices=device_numbers(options.device),
             on_progress=report,
             stand_ins=list(options.stand_ins),
         )

@@ -34,6 +34,17 @@ def device_number(device: str | None) -> int:
     return int(number or "0")
 
 
+def device_numbers(device: str | list[str] | tuple[str, ...] | None) -> list[int]:
+    """Of GPUs that build; none: the CPU."""
+    if not isinstance(device, (list, tuple)):
+        number = device_number(device)
+        return [] if number < 0 else [number]
+    numbers = [device_number(name) for name in device]
+    if not numbers or min(numbers) < 0:
+        raise InvalidArgument(f'several devices that build are GPUs, ["cuda:0", "cuda:1"], not {device!r}')
+    return numbers
+
+
 class DeviceAnswers(NamedTuple):
     """Answers in device memory, as arrays of the library of the weights. They are complete when the stream that was
     current during the call has reached them."""

@@ -70,7 +70,7 @@ class Index(Searchable):
         num_partitions: int = 0,
         leaf_rows: int = 0,
         threads: int = ALL_CORES,
-        device: str | None = None,
+        device: str | list[str] | tuple[str, ...] | None = None,
         progress: Progress | bool | None = None,
     ) -> Index:
         """Builds an index in memory.
@@ -105,7 +105,7 @@ class Index(Searchable):
             leaf_rows: rows per leaf, a multiple of 16 up to 4096; 0: 96. The last leaf of a group takes up a whole
                 leaf even if it is nearly empty. None of these four changes an answer.
             threads: all cores by default. The number never changes a byte of the index.
-            device: "cuda:0" builds on that GPU; the index is the same.
+            device: "cuda:0" builds on that GPU, ["cuda:0", "cuda:1"] on several, each a share; the index is the same.
             progress: True shows a bar, with tqdm where it is installed; or a function.
 
         Raises:
@@ -137,7 +137,7 @@ class Index(Searchable):
         num_partitions: int = 0,
         leaf_rows: int = 0,
         threads: int = ALL_CORES,
-        device: str | None = None,
+        device: str | list[str] | tuple[str, ...] | None = None,
         progress: Progress | bool | None = None,
     ) -> Index:
         """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns.

@@ -38,8 +38,8 @@ std::function<void(std::string_view, double)> progress_to(const nb::object& call
 }
 
 BuildOptions build_options(std::string_view partitioning, std::string cluster, int num_partitions,
-                           int leaf_rows, std::string_view value_type, int num_threads, int device,
-                           const nb::object& on_progress) {
+                           int leaf_rows, std::string_view value_type, int num_threads,
+                           std::vector<int> devices, const nb::object& on_progress) {
   BuildOptions options;
   options.partitioning = kPartitionings.parse(partitioning);
   options.cluster = std::move(cluster);
@@ -47,8 +47,8 @@ BuildOptions build_options(std::string_view partitioning, std::string cluster, i
   options.leaf_rows = leaf_rows;
   options.value_type = kValueTypes.parse(value_type);
   options.num_threads = num_threads;
-  options.device = device;
-  options.stays_on_device = device != kNoDevice;
+  options.devices = std::move(devices);
+  options.stays_on_device = true;  // if one builds
   options.on_progress = progress_to(on_progress);
   return options;
 }
@@ -57,12 +57,12 @@ Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& co
             const nb::list& field_columns, const nb::object& ids, const nb::object& labels,
             const nb::object& dropped, std::string_view id_name, std::string_view label_name,
             std::string_view partitioning, std::string cluster, int num_partitions, int leaf_rows,
-            std::string_view value_type, int num_threads, int device, const nb::object& on_progress,
-            const std::vector<double>& stand_ins) {
+            std::string_view value_type, int num_threads, std::vector<int> devices,
+            const nb::object& on_progress, const std::vector<double>& stand_ins) {
   const HeldTable table(num_rows, attributes, columns, fields, field_columns, ids, labels, dropped, id_name,
                         label_name);
   BuildOptions options = build_options(partitioning, std::move(cluster), num_partitions, leaf_rows,
-                                       value_type, num_threads, device, on_progress);
+                                       value_type, num_threads, std::move(devices), on_progress);
   options.stand_ins = stand_ins;
   const GilReleased released;
   try {
@@ -140,7 +140,7 @@ void bind_index(nb::module_& module) {
              nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(), nb::arg("labels").none(),
              nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("partitioning"),
              nb::arg("cluster"), nb::arg("num_partitions"), nb::arg("leaf_rows"), nb::arg("value_type"),
-             nb::arg("num_threads"), nb::arg("device"), nb::arg("on_progress").none(), nb::arg("stand_ins"));
+             nb::arg("num_threads"), nb::arg("devices"), nb::arg("on_progress").none(), nb::arg("stand_ins"));
   module.def("create", create);
   module.def("open", open);
   module.def("repair", [](const nb::bytes& source, const nb::bytes& target) {

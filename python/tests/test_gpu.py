@@ -53,7 +53,11 @@ def test_each_query_has_a_k_and_a_filter_of_its_own():
 
 def test_a_build_on_the_gpu_is_the_same():
     weights = questions(50)
-    assert (index_of(device="cuda:0").search(weights, 9).ids == index_of().search(weights, 9).ids).all()
+    expected = index_of().search(weights, 9).ids
+    for device in ("cuda:0", ["cuda:0"], all_gpus(2), tuple(all_gpus(3))):
+        assert (index_of(device=device).search(weights, 9).ids == expected).all()
+    with pytest.raises(culmen.CudaError, match="999"):
+        index_of(device=["cuda:0", "cuda:999"])
 
 
 def test_follows_changes():

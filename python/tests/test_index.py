@@ -366,7 +366,15 @@ def test_without_a_gpu_says_so():
     with pytest.raises(culmen.CudaError):
         culmen.Index.build({"a": [1.0]}, device="cuda:0")
     with pytest.raises(culmen.CudaError):
+        culmen.Index.build({"a": [1.0]}, device=["cuda:0", "cuda:1"])
+    with pytest.raises(culmen.CudaError):
         culmen.Index.build({"a": [1.0]}).to(["cuda:0", "cuda:1"])
+
+
+def test_several_devices_that_build_are_gpus():
+    for device in ([], ["cpu"], ["cuda:0", "cpu"], ["gpu"]):
+        with pytest.raises(culmen.InvalidArgument, match="device"):
+            culmen.Index.build({"a": [1.0]}, device=device)
 
 
 def test_a_group_of_gpus_has_at_least_one_and_no_cpu():

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include "tests/field_tables.h"
 #include "tests/generators.h"
 #include "tests/gpu/gpu_testing.h"
+#include "tests/gpu/group/group_devices.h"
 #include "tests/gpu/mirror/download.h"
 #include "tests/harness.h"
 #include "tests/index/storage/memory_file_system.h"
@@ -70,6 +73,15 @@ Outcome of_cpu(const TableView& table, const BuildOptions& options) {
 
 Outcome of_gpu(const TableView& table, BuildOptions options, const LoadLimits& limits = {}) {
   options.device = 0;
+  return outcome_of(table, options, [&](const TableView& rows, const BuildOptions& wanted) {
+    return load_on_device(rows, wanted, limits).snapshot;
+  });
+}
+
+// On so many logical devices.
+Outcome of_gpus(std::size_t count, const TableView& table, BuildOptions options,
+                const LoadLimits& limits = {}) {
+  options.devices = devices_of(count);
   return outcome_of(table, options, [&](const TableView& rows, const BuildOptions& wanted) {
     return load_on_device(rows, wanted, limits).snapshot;
   });
@@ -228,6 +240,164 @@ TEST_P(DeviceRefusals, AreThoseOfTheCpu) {
 
 INSTANTIATE_TEST_SUITE_P(OfTables, DeviceRefusals, testing::ValuesIn(refused_tables()),
                          [](const auto& suite) { return suite.param.name; });
+
+class GroupRefusals : public testing::TestWithParam<Refusal> {};
+
+TEST_P(GroupRefusals, AreThoseOfTheCpu) {
+  SKIP_WITHOUT_GPU();
+  const auto load = [](const TableView& table, BuildOptions options) {
+    options.devices = devices_of(3);
+    load_on_device(table, options, {.chunk_rows = 3});
+  };
+  EXPECT_EQ(fault_of(GetParam(), load), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(OfTables, GroupRefusals, testing::ValuesIn(refused_tables()),
+                         [](const auto& suite) { return suite.param.name; });
+
+// The tables of the tests above, in one round or in several.
+TEST(GroupLoad, WritesTheFilesOfTheCpu) {
+  SKIP_WITHOUT_GPU();
+  int num_in_rounds = 0, num_at_once = 0, most_rounds = 0;
+  for (std::uint64_t seed = 1; seed <= num_cases(kDefaultCases); ++seed) {
+    if (only_seed() != 0 && seed != only_seed()) continue;
+    const Case c = random_case(seed);
+    Random random(seed + 3'000'000);
+    LoadLimits limits;
+    if (random.chance(0.7))
+      limits.chunk_rows = 1 + static_cast<std::uint32_t>(random.below(random.pick({10, 100, 1000})));
+    if (random.chance(0.5))
+      limits.device_bytes = 2000 + random.below(random.pick<std::uint64_t>({20'000, 200'000, 2'000'000}));
+    const TableView table = c.table.view();
+    const std::size_t count = random.pick<std::size_t>({1, 2, 2, 3, 8});
+    const Outcome outcome = of_gpus(count, table, c.options, limits);
+    ASSERT_EQ(difference(of_cpu(table, c.options), outcome), "")
+        << count << " devices, "
+        << rerun_command(seed, "device_load_test", "GroupLoad.WritesTheFilesOfTheCpu");
+    num_in_rounds += outcome.num_parts > 1 ? 1 : 0;
+    num_at_once += outcome.num_parts == 1 ? 1 : 0;
+    most_rounds = std::max(most_rounds, outcome.num_parts);
+  }
+  EXPECT_EQ(cuda::num_allocations(), 0);
+  if (!ran_all_cases(kDefaultCases)) return;
+  EXPECT_GT(num_in_rounds, 20);
+  EXPECT_GT(num_at_once, 100);
+  EXPECT_GT(most_rounds, 3);
+}
+
+// Fewer rows or nodes than devices, and partitions that reach over several shares. Every third row is equal, or all are.
+TEST(GroupLoad, TakesAnyNumberOfRowsAndTies) {
+  SKIP_WITHOUT_GPU();
+  for (const std::size_t num_rows : {0, 1, 3, 17, 512, 513, 1025, 16'385})
+    for (const std::size_t num_values : {std::size_t{1}, std::size_t{3}, num_rows}) {
+      Random random(num_rows);
+      std::vector<float> values(num_rows);
+      for (float& value : values) value = static_cast<float>(random.below(num_values + 1));
+      std::vector<std::int64_t> ids(num_rows);
+      for (std::size_t r = 0; r < num_rows; ++r)
+        ids[r] = static_cast<std::int64_t>(num_rows - r) * (r % 2 == 0 ? 1 : -1);
+      const std::vector<Attribute> attributes = {{"a"}, {"b"}};
+      TableView table;
+      table.num_rows = num_rows;
+      table.attributes = attributes;
+      table.columns = {std::span<const float>(values), std::span<const float>(values)};
+      for (const bool has_ids : {false, true}) {
+        table.ids = has_ids ? std::span<const std::int64_t>(ids) : std::span<const std::int64_t>();
+        for (const int partitions : {1, 7}) {
+          const BuildOptions options{.num_partitions = partitions, .leaf_rows = 16};
+          const Outcome expected = of_cpu(table, options);
+          for (const std::size_t count : {2, 3, 8})
+            EXPECT_EQ(difference(expected, of_gpus(count, table, options)), "")
+                << num_rows << " rows, " << num_values << " values, " << partitions << " partitions, "
+                << count << " devices";
+        }
+      }
+    }
+}
+
+TEST(GroupLoad, TakesFieldsGapsAndLabels) {
+  SKIP_WITHOUT_GPU();
+  for (std::uint64_t seed = 1; seed <= num_cases(kDefaultCases) / 6 + 1; ++seed) {
+    if (only_seed() != 0 && seed != only_seed()) continue;
+    Random random(seed + 4'000'000);
+    RowSource source(random, Precision::float64);
+    const std::vector<Row> rows = source.draw_many(1 + random.below(3000));
+    const RowTable table(random, source.schema(), rows, {});
+    const BuildOptions options = {.leaf_rows = 16};
+    const LoadLimits limits = {.chunk_rows = 1 + static_cast<std::uint32_t>(random.below(1000))};
+    const std::size_t count = random.pick<std::size_t>({2, 3, 8});
+    ASSERT_EQ(difference(of_cpu(table.view(), options), of_gpus(count, table.view(), options, limits)), "")
+        << rerun_command(seed, "device_load_test", "GroupLoad.TakesFieldsGapsAndLabels");
+  }
+}
+
+TEST(GroupLoad, LeavesAnIndexThatAnswersAndChanges) {
+  SKIP_WITHOUT_GPU();
+  Random random(21);
+  const Table table = random_table(random, ValueClass::uniform_f32, 20'000, 5);
+  TableView rows = table.view();
+  rows.ids = {};
+  rows.labels = {};
+  Index index = Index::build(rows, {.devices = devices_of(3), .stays_on_device = true});
+  const Index expected = Index::build(rows, {});
+  const DeviceGroup group = index.to_devices(devices_of(2));
+  for (int q = 0; q < 20; ++q) {
+    const Query query{.weights = random_weights(random, 5), .k = 20};
+    EXPECT_EQ(group.search(query).hits, expected.search(query).hits);
+  }
+  index.insert(rows);
+  EXPECT_TRUE(index.verify().empty());
+}
+
+TEST(GroupLoad, IsAbandonedWhenProgressThrows) {
+  SKIP_WITHOUT_GPU();
+  Random random(22);
+  const Table table = random_table(random, ValueClass::uniform_f32, 3000, 3);
+  const std::thread::id caller = std::this_thread::get_id();
+  for (const std::string_view last : {"reading", "partitioning", "sorting", "bounding", "copying", "done"}) {
+    BuildOptions options{.devices = devices_of(3)};
+    options.on_progress = [&](std::string_view phase, double) {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      if (phase == last) throw std::runtime_error("stop");
+    };
+    EXPECT_THROW(load_on_device(table.view(), options), std::runtime_error) << last;
+    EXPECT_EQ(cuda::num_allocations(), 0);
+  }
+}
+
+// Whichever allocation of whichever device fails, the call returns the index or an error that names a device, leaks
+// nothing, and leaves all devices usable.
+TEST(GroupLoad, GivesBackWhatItHasWhenMemoryRunsOut) {
+  SKIP_WITHOUT_GPU();
+  constexpr int kAllocations = 400;  // more than there are
+  Random random(23);
+  const Table table = random_table(random, ValueClass::uniform_f32, 3000, 4);
+  const BuildOptions options{.leaf_rows = 16, .devices = devices_of(3)};
+  const Files expected = of_cpu(table.view(), {.leaf_rows = 16}).files;
+  for (const LoadLimits limits : {LoadLimits{}, LoadLimits{60'000, 500}}) {
+    int num_failed = 0;
+    for (int nth = 1; nth <= kAllocations; nth += nth < 100 ? 1 : 7) {
+      try {
+        const cuda::AllocationFault fault(nth);
+        EXPECT_EQ(files_of(*load_on_device(table.view(), options, limits).snapshot), expected);
+      } catch (const OutOfDeviceMemory& error) {
+        ++num_failed;
+        EXPECT_GE(error.device(), 0) << error.what();
+      }
+      EXPECT_EQ(cuda::num_allocations(), 0) << "allocation " << nth;
+    }
+    EXPECT_GT(num_failed, 30);
+    EXPECT_EQ(files_of(*load_on_device(table.view(), options, limits).snapshot), expected);
+  }
+}
+
+TEST(GroupLoad, RefusesADeviceThatIsNotThere) {
+  Random random(24);
+  const Table table = random_table(random, ValueClass::uniform_f32, 100, 2);
+  EXPECT_THROW(Index::build(table.view(), {.devices = {0, 9999}}), CudaError);
+  EXPECT_THROW(Index::build(table.view(), {.devices = {-1, 0}}), CudaError);
+  EXPECT_THROW(Index::build(table.view(), {.device = 0, .devices = {0, 0}}), InvalidArgument);
+}
 
 TEST(DeviceLoad, RefusesADeviceThatIsNotThere) {
   Random random(12);

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <future>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
-namespace culmen::gpu {
+namespace culmen {
 
 class Worker {
  public:
@@ -30,4 +33,20 @@ class Worker {
   std::thread thread_;
 };
 
-}  // namespace culmen::gpu
+// Waits for work that refers to the caller's variables.
+class Ends {
+ public:
+  explicit Ends(std::size_t most) { ends_.reserve(most); }
+  ~Ends() {
+    for (const std::future<void>& end : ends_) end.wait();
+  }
+  Ends(const Ends&) = delete;
+  Ends& operator=(const Ends&) = delete;
+
+  void add(std::future<void> end) { ends_.push_back(std::move(end)); }
+
+ private:
+  std::vector<std::future<void>> ends_;
+};
+
+}  // namespace culmen

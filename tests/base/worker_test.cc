@@ -1,4 +1,4 @@
-#include "gpu/group/worker.h"
+#include "base/worker.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ TEST(Worker, RunsTasksInOrderOnOneThread) {
   std::vector<int> order;
   std::vector<std::thread::id> threads;
   {
-    gpu::Worker worker;
+    Worker worker;
     for (int task = 0; task < 100; ++task)
       static_cast<void>(worker.run([&, task] {
         order.push_back(task);
@@ -29,7 +29,7 @@ TEST(Worker, RunsTasksInOrderOnOneThread) {
 }
 
 TEST(Worker, HandsOnWhatATaskThrowsAndGoesOn) {
-  gpu::Worker worker;
+  Worker worker;
   std::future<void> fails = worker.run([] { throw std::runtime_error("no"); });
   std::future<void> succeeds = worker.run([] {});
   EXPECT_THROW(fails.get(), std::runtime_error);

@@ -1,8 +1,8 @@
-#include "gpu/group/worker.h"
+#include "base/worker.h"
 
 #include <utility>
 
-namespace culmen::gpu {
+namespace culmen {
 
 Worker::Worker() : thread_([this] { work(); }) {}
 
@@ -38,4 +38,4 @@ void Worker::work() {
   }
 }
 
-}  // namespace culmen::gpu
+}  // namespace culmen

@@ -1,0 +1,64 @@
+// SortCard: one of the devices that sort together as RMG sort does (Ilić 2022): a partition of its items by the leading
+// byte of their keys, one exchange, and a sort of each bucket by the other bits, all by CUB.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gpu/cuda/buffer.h"
+
+namespace culmen::bench {
+
+// Where the buckets of the leading byte begin, and the last one ends.
+using BucketStarts = std::vector<std::uint32_t>;  // [kNumBuckets + 1]
+inline constexpr std::size_t kNumBuckets = 256;
+
+// Keys alone, or keys and 32-bit values that move with them. The device is current in all calls.
+template <typename Key, bool kHasValues>
+class SortCard {
+ public:
+  // For up to `most` items. Throws OutOfDeviceMemory or CudaError.
+  SortCard(int device, std::uint32_t most);
+
+  int device() const { return device_; }
+  std::uint32_t size() const { return size_; }
+
+  // Items [first, first + count) of the input: a hash of the number, and the number as a value. Waits, as all calls do.
+  void fill(std::uint32_t first, std::uint32_t count);
+  // Returns the buckets of its items.
+  BucketStarts partition();
+  // Copies some neighbouring items to a place of the other's receiving buffer. Does not wait.
+  void send(std::uint32_t first, std::uint32_t count, const SortCard& to, std::uint32_t place);
+  void wait() const { stream_.synchronize(); }
+  // Its items are what it has received.
+  void receive(std::uint32_t count);
+  void sort_buckets(std::span<const std::uint32_t> starts);
+  // One device's sort.
+  void sort();
+
+  struct Check {
+    std::uint64_t num_wrong = 0;  // items below the one before, or whose value is not of their key
+    std::uint64_t sum = 0;        // of the keys
+    Key first = 0, last = 0;
+  };
+  Check check() const;
+
+  static constexpr std::size_t item_bytes() { return sizeof(Key) + (kHasValues ? sizeof(std::uint32_t) : 0); }
+
+ private:
+  struct Items {
+    cuda::Buffer<Key> keys;
+    cuda::Buffer<std::uint32_t> values;
+  };
+  void sort_range(std::uint32_t first, std::uint32_t count, int first_bit, int end_bit);
+
+  int device_;
+  std::uint32_t size_ = 0;
+  cuda::Stream stream_;
+  Items items_, other_;
+  cuda::Buffer<std::byte> scratch_;
+};
+
+}  // namespace culmen::bench
