@@ -1,12 +1,13 @@
 // Groups of GPUs: 1, 2, ... of them, or as many logical devices on one. Prints a line for each group.
 //
 //   gpu_group [--rows=N] [--dims=D] [--kind=independent] [--devices=0,1] [--memory=device|managed|host]
-//             [--layout=replicate|shard] [--queries=16384] [--ks=16,128] [--repeats=R] [--arrays=kept|new]
+//             [--layout=replicate|shard] [--queries=16384] [--ks=16,128] [--repeats=R] [--arrays=kept|pinned|new]
 //
 //   copy      making the group: s
 //   batch     a batch of different random questions, from the host to the host: thousands of questions a second, and in
 //             brackets how many times that of a DeviceIndex on the first GPU. Weights of one sign (+) and of both (+-).
-//             The answers are written to arrays that are kept, or that are new for each batch
+//             The answers are written to arrays that are kept, that are kept in pinned memory, as the weights then
+//             are, or that are new for each batch
 //   single    one question of a batch after the other, both signs, the first k: the median, us
 //   refresh   until all copies have 1,000 replaced rows, the median: ms
 //
@@ -26,6 +27,7 @@
 #include "bench/run_main.h"
 #include "bench/timing.h"
 #include "culmen/culmen.h"
+#include "gpu/cuda/buffer.h"
 
 namespace culmen::bench {
 namespace {
@@ -78,12 +80,24 @@ struct Questions {
 double batch_us(const auto& on_gpu, const Questions& questions, const Settings& settings) {
   constexpr int kWarmUps = 8;
   BatchAnswers answers = questions.expected;
-  const AnswerArrays arrays = {answers.ids, answers.scores, answers.counts};
+  AnswerArrays arrays = {answers.ids, answers.scores, answers.counts};
+  QueryBatch batch = questions.batch();
+  cuda::Buffer<double> weights, scores;
+  cuda::Buffer<std::int64_t> ids;
+  if (settings.arrays == "pinned") {
+    weights = cuda::Buffer<double>(batch.weights.size(), cuda::Memory::pinned);
+    scores = cuda::Buffer<double>(arrays.scores.size(), cuda::Memory::pinned);
+    ids = cuda::Buffer<std::int64_t>(arrays.ids.size(), cuda::Memory::pinned);
+    std::ranges::copy(batch.weights, weights.data());
+    batch.weights = {weights.data(), weights.size()};
+    arrays.scores = {scores.data(), scores.size()};
+    arrays.ids = {ids.data(), ids.size()};
+  }
   const auto ask = [&] {
-    if (settings.arrays == "kept") {
-      on_gpu.search_batch(questions.batch(), arrays);
+    if (settings.arrays == "new") {
+      static_cast<void>(on_gpu.search_batch(batch));
     } else {
-      static_cast<void>(on_gpu.search_batch(questions.batch()));
+      on_gpu.search_batch(batch, arrays);
     }
   };
   times_us(kWarmUps, ask);
@@ -176,8 +190,8 @@ int measure_group(Index& index, const std::vector<int>& devices, const std::vect
 
 int run(const Settings& settings) {
   if (settings.devices.empty()) throw CudaError("no GPU");
-  if (settings.arrays != "kept" && settings.arrays != "new")
-    throw InvalidArgument("unknown arrays '" + settings.arrays + "'; use kept or new");
+  if (settings.arrays != "kept" && settings.arrays != "pinned" && settings.arrays != "new")
+    throw InvalidArgument("unknown arrays '" + settings.arrays + "'; use kept, pinned or new");
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // by line, so that an interrupted run has printed its results
   print_card();
   Index index = Index::build(make_table(settings.kind, settings.rows, settings.dims).view());

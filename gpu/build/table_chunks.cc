@@ -18,16 +18,6 @@ std::size_t element_bytes(ElementType type) {
   return type == ElementType::float32 || type == ElementType::int32 ? 4 : 8;
 }
 
-// Returns true if a device can read the memory in place.
-bool is_pinned(const std::byte* data) {
-  cudaPointerAttributes attributes = {};
-  if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) {
-    cudaGetLastError();  // clears the error, which the next call would report
-    return false;
-  }
-  return attributes.type == cudaMemoryTypeHost;
-}
-
 template <std::size_t kSize>
 void gather(const std::byte* from, std::ptrdiff_t stride_bytes, std::uint64_t count, std::byte* to) {
   for (std::uint64_t r = 0; r < count; ++r, from += stride_bytes, to += kSize) std::memcpy(to, from, kSize);
@@ -84,7 +74,7 @@ bool TableChunks::is_row_major(const TableView& table) {
 void TableChunks::add_lane(const std::byte* from, std::ptrdiff_t stride_bytes, std::size_t row_bytes) {
   const std::uint64_t num_rows = table_.num_rows;
   const bool is_dense = stride_bytes == static_cast<std::ptrdiff_t>(row_bytes);
-  const bool pinned = is_dense && is_pinned(from) && is_pinned(from + num_rows * row_bytes - 1);
+  const bool pinned = is_dense && cuda::is_pinned(from, num_rows * row_bytes);
   const std::uint64_t rows_on_device =
       stays_ ? rows_.size() : std::min<std::uint64_t>(rows_.size(), chunk_rows_);
   lanes_.push_back(

@@ -28,6 +28,15 @@ cudaError_t try_allocate(void** data, std::size_t num_bytes, Memory memory) {
   return cudaHostAlloc(data, num_bytes, cudaHostAllocMapped | cudaHostAllocPortable);
 }
 
+bool is_pinned_at(const std::byte* data) {
+  cudaPointerAttributes attributes = {};
+  if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) {
+    cudaGetLastError();  // clears the error, which the next call would report
+    return false;
+  }
+  return attributes.type == cudaMemoryTypeHost;
+}
+
 // Returns null if there is no room.
 void* allocate_from(DeviceAllocator& allocator, std::size_t num_bytes) {
   try {
@@ -75,6 +84,11 @@ void Allocation::release() noexcept {
     cudaFree(data_);
   }
   --live;
+}
+
+bool is_pinned(const void* data, std::size_t num_bytes) {
+  const auto* first = static_cast<const std::byte*>(data);
+  return num_bytes > 0 && is_pinned_at(first) && is_pinned_at(first + num_bytes - 1);
 }
 
 std::size_t free_device_bytes() {

@@ -51,6 +51,10 @@ class Allocation {
   std::shared_ptr<DeviceAllocator> allocator_;  // null: CUDA itself
 };
 
+// Whether host memory is pinned, by whomever, so that devices read and write it without a copy by the host. Looks at its
+// ends.
+bool is_pinned(const void* data, std::size_t num_bytes);
+
 // Device memory that Allocations could take now on the current device. Throws CudaError.
 std::size_t free_device_bytes();
 

@@ -65,11 +65,14 @@ class FlatSearch::Space {
   Space(const Space&) = delete;
   Space& operator=(const Space&) = delete;
 
-  // Enqueues a part of the batch, its weights. The part before the one before it has been collected.
+  // Enqueues a part of the batch, its weights, which live until it is collected. The part before the one before it has
+  // been collected.
   void enqueue(const AsyncSearch& async, const MirrorView& view, const QueryBatch& batch,
                std::span<const double> weights, std::size_t k, double* shared_bounds);
-  // Waits for the oldest part, and copies its answers to those of query `first` and on. Returns the first of its queries that
-  // was refused.
+  // Enqueues the copy of the latest part's answers, which are those of query `first` and on.
+  void fetch(std::size_t first, const AnswerArrays& answers);
+  // Waits for the oldest part, whose first query is `first`, and for its answers. Returns the first of its queries that was
+  // refused.
   std::optional<std::size_t> collect(std::size_t first, const AnswerArrays& answers);
   std::size_t num_in_work() const { return num_enqueued_ - num_collected_; }
   // Waits for all, and releases the view.
@@ -84,6 +87,10 @@ class FlatSearch::Space {
     cuda::Buffer<std::byte> received, answers;  // likewise
     cuda::Event end;
     std::size_t num_queries = 0, k = 0;
+    bool is_direct = false;  // its hits go to the caller's arrays, which are pinned
+
+    std::size_t num_hits() const { return num_queries * k; }
+    std::size_t answer_bytes() const { return PartArrays::num_bytes(num_queries, k); }
   };
 
   std::array<Part, 2> parts_;
@@ -96,15 +103,17 @@ void FlatSearch::Space::enqueue(const AsyncSearch& async, const MirrorView& view
   Part& part = parts_[num_enqueued_++ % parts_.size()];
   part.num_queries = weights.size() / static_cast<std::size_t>(view.snapshot->num_attributes());
   part.k = k;
-  const std::size_t bytes = PartArrays::num_bytes(part.num_queries, k);
-  cuda::grow(part.sent, weights.size(), cuda::Memory::pinned);
-  cuda::grow(part.received, bytes, cuda::Memory::pinned);
+  cuda::grow(part.received, part.answer_bytes(), cuda::Memory::pinned);
   cuda::grow(part.weights, weights.size(), cuda::Memory::device);
-  cuda::grow(part.answers, bytes, cuda::Memory::device);
-  const cudaStream_t stream = context_.stream();
-  copy_in_parallel(std::as_bytes(weights), reinterpret_cast<std::byte*>(part.sent.data()));
-  cuda::check(cudaMemcpyAsync(part.weights.data(), part.sent.data(), weights.size_bytes(),
-                              cudaMemcpyHostToDevice, stream));
+  cuda::grow(part.answers, part.answer_bytes(), cuda::Memory::device);
+  const double* from = weights.data();
+  if (!cuda::is_pinned(from, weights.size_bytes())) {
+    cuda::grow(part.sent, weights.size(), cuda::Memory::pinned);
+    copy_in_parallel(std::as_bytes(weights), reinterpret_cast<std::byte*>(part.sent.data()));
+    from = part.sent.data();
+  }
+  cuda::check(cudaMemcpyAsync(part.weights.data(), from, weights.size_bytes(), cudaMemcpyHostToDevice,
+                              context_.stream()));
   const PartArrays found(part.answers.data(), part.num_queries, k);
   async.enqueue(view,
                 {.weights = part.weights.data(),
@@ -114,8 +123,27 @@ void FlatSearch::Space::enqueue(const AsyncSearch& async, const MirrorView& view
                  .min_score = batch.min_score,
                  .missing = batch.missing},
                 {found.ids, found.scores, found.counts}, context_, shared_bounds);
-  cuda::check(
-      cudaMemcpyAsync(part.received.data(), part.answers.data(), bytes, cudaMemcpyDeviceToHost, stream));
+}
+
+void FlatSearch::Space::fetch(std::size_t first, const AnswerArrays& answers) {
+  Part& part = parts_[(num_enqueued_ - 1) % parts_.size()];
+  const cudaStream_t stream = context_.stream();
+  const auto copy = [&](auto* to, const auto* from, std::size_t count) {
+    cuda::check(cudaMemcpyAsync(to, from, count * sizeof(*to), cudaMemcpyDeviceToHost, stream));
+  };
+  const PartArrays found(part.answers.data(), part.num_queries, part.k);
+  const PartArrays received(part.received.data(), part.num_queries, part.k);
+  std::int64_t* ids = answers.ids.data() + first * part.k;
+  double* scores = answers.scores.data() + first * part.k;
+  part.is_direct = part.k == answers.width() && cuda::is_pinned(ids, part.num_hits() * sizeof(*ids)) &&
+                   cuda::is_pinned(scores, part.num_hits() * sizeof(*scores));
+  if (part.is_direct) {
+    copy(ids, found.ids, part.num_hits());
+    copy(scores, found.scores, part.num_hits());
+    copy(received.counts, found.counts, part.num_queries);
+  } else {
+    copy(part.received.data(), part.answers.data(), part.answer_bytes());
+  }
   part.end.record(stream);
 }
 
@@ -125,10 +153,11 @@ std::optional<std::size_t> FlatSearch::Space::collect(std::size_t first, const A
   const std::size_t width = answers.width();
   const auto room = [&](auto array) { return array.subspan(first * width, part.num_queries * width); };
   const PartArrays found(part.received.data(), part.num_queries, part.k);
-  const std::size_t num_hits = part.num_queries * part.k;
-  copy_hits<std::int64_t>({found.ids, num_hits}, part.k, -1, width, room(answers.ids));
-  copy_hits<double>({found.scores, num_hits}, part.k, -std::numeric_limits<double>::infinity(), width,
-                    room(answers.scores));
+  if (!part.is_direct) {
+    copy_hits<std::int64_t>({found.ids, part.num_hits()}, part.k, -1, width, room(answers.ids));
+    copy_hits<double>({found.scores, part.num_hits()}, part.k, -std::numeric_limits<double>::infinity(),
+                      width, room(answers.scores));
+  }
   const std::span counts(found.counts, part.num_queries);
   std::ranges::copy(counts, answers.counts.begin() + static_cast<std::ptrdiff_t>(first));
   const auto refused = std::ranges::find(counts, kInvalidQuery);
@@ -162,6 +191,7 @@ std::optional<std::size_t> FlatSearch::search(const MirrorView& view, const Quer
     space->enqueue(async_, view, batch, batch.weights.subspan(begin * width, count * width), k,
                    shared_bounds == nullptr ? nullptr : shared_bounds + begin);
     if (!arrays) arrays = answers();
+    space->fetch(first + begin, *arrays);
     if (space->num_in_work() == 2) collect();
   }
   if (space->num_in_work() > 0 && !refused) collect();

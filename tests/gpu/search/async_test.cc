@@ -4,8 +4,10 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -321,6 +323,41 @@ TEST(Async, LetsTheCallersStreamGoBeforeTheContext) {
   }
   contexts.clear();
   cuda::check(cudaDeviceSynchronize());
+}
+
+// Several parts, which go straight to the caller's arrays if these are pinned; with fewer rows than k they cannot.
+TEST(PinnedArrays, AreWrittenByTheDevice) {
+  SKIP_WITHOUT_GPU();
+  constexpr std::size_t kQueries = 20'000;
+  Random random(28);
+  const Table table = random_table(random, ValueClass::uniform_f32, 3000, 2);
+  const Index index = Index::build(table.view());
+  const DeviceIndex on_gpu = index.to_device();
+  const cuda::Buffer<double> weights(2 * kQueries, cuda::Memory::pinned);
+  for (std::size_t q = 0; q < kQueries; ++q) std::ranges::copy(random_weights(random, 2), weights.data() + 2 * q);
+  for (const std::size_t k : {std::size_t{3}, table.num_rows + 5}) {
+    const std::size_t num_queries = k == 3 ? kQueries : 20;
+    const QueryBatch batch = {.weights = {weights.data(), 2 * num_queries}, .k = k};
+    const cuda::Buffer<std::int64_t> ids(num_queries * k, cuda::Memory::pinned);
+    const cuda::Buffer<double> scores(num_queries * k, cuda::Memory::pinned);
+    std::vector<double> pageable_scores(num_queries * k);
+    std::vector<std::uint32_t> counts(num_queries);
+    const BatchAnswers expected = index.search_batch(batch);
+    const auto expect_answers = [&](std::span<double> found) {
+      std::fill_n(ids.data(), ids.size(), 77);
+      std::ranges::fill(counts, 7);
+      on_gpu.search_batch(batch, AnswerArrays{{ids.data(), ids.size()}, found, counts});
+      EXPECT_EQ(counts, expected.counts);
+      for (std::size_t q = 0; q < num_queries; ++q)
+        for (std::size_t rank = 0; rank < k; ++rank) {
+          const bool is_hit = rank < expected.counts[q];
+          ASSERT_EQ(ids.data()[q * k + rank], is_hit ? expected.ids[q * expected.k + rank] : -1);
+          ASSERT_EQ(found[q * k + rank], is_hit ? expected.scores[q * expected.k + rank] : -kInfinity);
+        }
+    };
+    expect_answers({scores.data(), scores.size()});
+    expect_answers(pageable_scores);
+  }
 }
 
 TEST(Async, RefusesWhatTheHostCanSee) {

@@ -147,6 +147,18 @@ TEST(Resident, AnswersManyThreadsAtOnce) {
   for (const std::string& fault : faults) EXPECT_EQ(fault, "");
 }
 
+// Named twice, a device serves one member at a time.
+TEST(Resident, AnswersInGroups) {
+  SKIP_WITHOUT_GPU();
+  Random random(8);
+  const Index index = Index::build(random_table(random, ValueClass::anticorrelated, 50'000, 5).view());
+  for (const DeviceLayout layout : {DeviceLayout::replicate, DeviceLayout::shard}) {
+    const DeviceGroup group = index.to_devices({0, 0}, {.layout = layout, .resident = true});
+    for (const Query& query : random_queries(random, 5, 20))
+      ASSERT_EQ(group.search(query).hits, index.search(query).hits) << describe(query);
+  }
+}
+
 // Allocations wait for running kernels when they are freed. A thread that never stops asking must not hold them up.
 TEST(Resident, LetsOtherWorkOnTheDevicePass) {
   SKIP_WITHOUT_GPU();
