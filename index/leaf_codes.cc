@@ -13,17 +13,14 @@ template <typename T>
 void write_column(const T* column, std::size_t num_rows, double minimum, double step, std::uint16_t* words,
                   std::size_t num_words) {
   std::fill(words, words + num_words, std::uint16_t{0});
-  if (!std::isfinite(step)) return;         // readers skip the codes of such a leaf
-  const double steps_per_value = 1 / step;  // dividing each value would take twice as long
+  if (!std::isfinite(step)) return;  // readers skip the codes of such a leaf
+  const double steps_per_value = 1 / step;
   // A word has the codes of rows that are num_words apart, so each quarter of the rows can be vectorized.
   for (std::size_t first = 0, shift = 0; first < num_rows; first += num_words, shift += 4) {
     const std::size_t count = std::min(num_words, num_rows - first);
-    for (std::size_t w = 0; w < count; ++w) {
-      const double steps = (static_cast<double>(column[first + w]) - minimum) * steps_per_value;
-      // verify also sees damaged values, which may be NaN or below the minimum.
-      const double code = steps > 0 ? std::min(steps, kCodeIntervals - 1.0) : 0.0;
-      words[w] = static_cast<std::uint16_t>(words[w] | static_cast<std::int32_t>(code) << shift);
-    }
+    for (std::size_t w = 0; w < count; ++w)
+      words[w] = static_cast<std::uint16_t>(
+          words[w] | code_of(static_cast<double>(column[first + w]), minimum, steps_per_value) << shift);
   }
 }
 

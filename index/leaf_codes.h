@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/host_device.h"
+
 namespace culmen {
 
 class SlotArena;
@@ -33,8 +35,16 @@ inline constexpr std::size_t kCodeWordsReadAtOnce = 32;
 
 // Above 0 even if the range is too small for a sixteenth; infinite if the range overflows.
 inline constexpr double kMinCodeStep = 0x1p-1000;
-inline double code_step(double minimum, double maximum) {
+CULMEN_HOST_DEVICE inline double code_step(double minimum, double maximum) {
   return (maximum - minimum) * (1.0 / kCodeIntervals) + kMinCodeStep;
+}
+
+// steps_per_value: 1 / step; dividing each value would take twice as long. verify also sees damaged values, which may be NaN
+// or below the minimum.
+CULMEN_HOST_DEVICE inline std::int32_t code_of(double value, double minimum, double steps_per_value) {
+  const double steps = (value - minimum) * steps_per_value;
+  constexpr double kLast = kCodeIntervals - 1.0;
+  return static_cast<std::int32_t>(steps > 0 ? (kLast < steps ? kLast : steps) : 0.0);
 }
 
 // Writes the codes of a leaf from its values and zone map.

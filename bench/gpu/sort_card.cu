@@ -69,10 +69,15 @@ __global__ void __launch_bounds__(kThreads) check_items(const Key* keys, const s
 }  // namespace
 
 template <typename Key, bool kHasValues>
-SortCard<Key, kHasValues>::SortCard(int device, std::uint32_t most)
-    : device_(device),
-      items_{cuda::Buffer<Key>(most), cuda::Buffer<std::uint32_t>(kHasValues ? most : 0)},
-      other_{cuda::Buffer<Key>(most), cuda::Buffer<std::uint32_t>(kHasValues ? most : 0)} {}
+SortCard<Key, kHasValues>::SortCard(int device, std::uint32_t most, std::size_t num_cards)
+    : device_(device), sent_(std::make_unique<cuda::Event[]>(num_cards * kGroups)) {
+  const auto make = [most] {
+    return Items{cuda::Buffer<Key>(most), cuda::Buffer<std::uint32_t>(kHasValues ? most : 0)};
+  };
+  items_ = make();
+  other_ = make();
+  if (num_cards > 1) sorted_ = make();
+}
 
 template <typename Key, bool kHasValues>
 void SortCard<Key, kHasValues>::fill(std::uint32_t first, std::uint32_t count) {
@@ -82,31 +87,32 @@ void SortCard<Key, kHasValues>::fill(std::uint32_t first, std::uint32_t count) {
   wait();
 }
 
-// From items_ to the same place of other_.
+// From items_ to the same place of `to`.
 template <typename Key, bool kHasValues>
 void SortCard<Key, kHasValues>::sort_range(std::uint32_t first, std::uint32_t count, int first_bit,
-                                           int end_bit) {
+                                           int end_bit, Items& to, Lane& lane) {
   const auto run = [&](void* scratch, std::size_t& bytes) {
     const Key* keys = items_.keys.data() + first;
     if constexpr (kHasValues) {
-      cuda::check(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, other_.keys.data() + first,
-                                                  items_.values.data() + first, other_.values.data() + first,
-                                                  count, first_bit, end_bit, stream_.get()));
+      cuda::check(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, to.keys.data() + first,
+                                                  items_.values.data() + first, to.values.data() + first,
+                                                  count, first_bit, end_bit, lane.stream.get()));
     } else {
-      cuda::check(cub::DeviceRadixSort::SortKeys(scratch, bytes, keys, other_.keys.data() + first, count,
-                                                 first_bit, end_bit, stream_.get()));
+      cuda::check(cub::DeviceRadixSort::SortKeys(scratch, bytes, keys, to.keys.data() + first, count,
+                                                 first_bit, end_bit, lane.stream.get()));
     }
   };
   std::size_t bytes = 0;
   run(nullptr, bytes);
-  cuda::grow(scratch_, bytes, cuda::Memory::device);
-  bytes = scratch_.size();
-  run(scratch_.data(), bytes);
+  cuda::grow(lane.scratch, bytes, cuda::Memory::device);
+  bytes = lane.scratch.size();
+  run(lane.scratch.data(), bytes);
 }
 
 template <typename Key, bool kHasValues>
 BucketStarts SortCard<Key, kHasValues>::partition() {
-  sort_range(0, size_, kKeyBits<Key> - kBucketBits, kKeyBits<Key>);
+  sort_range(0, size_, kKeyBits<Key> - kBucketBits, kKeyBits<Key>, other_, lanes_[0]);
+  lanes_[0].stream.synchronize();
   std::swap(items_, other_);
   const cuda::Buffer<std::uint32_t> starts(kNumBuckets + 1);
   cuda::launch(find_buckets<Key>, {.num_blocks = 1, .num_threads = kNumBuckets + 1}, stream_.get(),
@@ -138,12 +144,21 @@ void SortCard<Key, kHasValues>::receive(std::uint32_t count) {
 }
 
 template <typename Key, bool kHasValues>
-void SortCard<Key, kHasValues>::sort_buckets(std::span<const std::uint32_t> starts) {
-  for (std::size_t b = 0; b + 1 < starts.size(); ++b)
+void SortCard<Key, kHasValues>::sort_buckets(std::span<const std::uint32_t> starts,
+                                             std::span<const std::unique_ptr<SortCard>> cards,
+                                             std::size_t me) {
+  const std::size_t num_buckets = starts.size() - 1;
+  for (std::size_t b = 0; b < num_buckets; ++b) {
+    Lane& lane = lanes_[b % kLanes];
+    for (const std::unique_ptr<SortCard>& card : cards)
+      cuda::check(
+          cudaStreamWaitEvent(lane.stream.get(), card->sent_[me * kGroups + group_of(b, num_buckets)].get()));
     if (starts[b + 1] > starts[b])
-      sort_range(starts[b], starts[b + 1] - starts[b], 0, kKeyBits<Key> - kBucketBits);
-  std::swap(items_, other_);
+      sort_range(starts[b], starts[b + 1] - starts[b], 0, kKeyBits<Key> - kBucketBits, sorted_, lane);
+  }
+  for (const Lane& lane : lanes_) lane.stream.synchronize();
   wait();
+  std::swap(items_, sorted_);
 }
 
 template <typename Key, bool kHasValues>
@@ -161,9 +176,9 @@ void SortCard<Key, kHasValues>::sort() {
   };
   std::size_t bytes = 0;
   run(nullptr, bytes);
-  cuda::grow(scratch_, bytes, cuda::Memory::device);
-  bytes = scratch_.size();
-  run(scratch_.data(), bytes);
+  cuda::grow(lanes_[0].scratch, bytes, cuda::Memory::device);
+  bytes = lanes_[0].scratch.size();
+  run(lanes_[0].scratch.data(), bytes);
   if (keys.selector != 0) std::swap(items_, other_);
   wait();
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,8 +20,8 @@ inline constexpr std::size_t kNumBuckets = 256;
 template <typename Key, bool kHasValues>
 class SortCard {
  public:
-  // For up to `most` items. Throws OutOfDeviceMemory or CudaError.
-  SortCard(int device, std::uint32_t most);
+  // For up to `most` items; several: of num_cards. Throws OutOfDeviceMemory or CudaError.
+  SortCard(int device, std::uint32_t most, std::size_t num_cards);
 
   int device() const { return device_; }
   std::uint32_t size() const { return size_; }
@@ -31,10 +32,19 @@ class SortCard {
   BucketStarts partition();
   // Copies some neighbouring items to a place of the other's receiving buffer. Does not wait.
   void send(std::uint32_t first, std::uint32_t count, const SortCard& to, std::uint32_t place);
+  // What was sent so far is a part of group `group` of the items of card `to`.
+  void end_group(std::size_t to, std::size_t group) { sent_[to * kGroups + group].record(stream_.get()); }
   void wait() const { stream_.synchronize(); }
-  // Its items are what it has received.
+  // Its items are what it receives.
   void receive(std::uint32_t count);
-  void sort_buckets(std::span<const std::uint32_t> starts);
+  // Sorts each bucket when its group has arrived from all cards; `me` is the number of this one.
+  void sort_buckets(std::span<const std::uint32_t> starts, std::span<const std::unique_ptr<SortCard>> cards,
+                    std::size_t me);
+  // The group of a bucket, of so many.
+  static std::size_t group_of(std::size_t bucket, std::size_t num_buckets) {
+    return bucket * kGroups / num_buckets;
+  }
+  static constexpr std::size_t kGroups = 16;
   // One device's sort.
   void sort();
 
@@ -52,13 +62,22 @@ class SortCard {
     cuda::Buffer<Key> keys;
     cuda::Buffer<std::uint32_t> values;
   };
-  void sort_range(std::uint32_t first, std::uint32_t count, int first_bit, int end_bit);
+  // Neighbouring buckets are sorted at the same time: one does not fill the device.
+  struct Lane {
+    cuda::Stream stream;
+    cuda::Buffer<std::byte> scratch;
+  };
+  static constexpr std::size_t kLanes = 4;
+  void sort_range(std::uint32_t first, std::uint32_t count, int first_bit, int end_bit, Items& to,
+                  Lane& lane);
 
   int device_;
   std::uint32_t size_ = 0;
   cuda::Stream stream_;
-  Items items_, other_;
-  cuda::Buffer<std::byte> scratch_;
+  // Sorted buckets are written to a third buffer while those of others are still sent from the first.
+  Items items_, other_, sorted_;
+  Lane lanes_[kLanes];
+  std::unique_ptr<cuda::Event[]> sent_;  // [num_cards][kGroups]
 };
 
 }  // namespace culmen::bench

@@ -31,6 +31,8 @@ void FreshPages::start(const std::shared_ptr<SlotArena>& arena) {
     start({arena->zone_map(leaf), count * kZoneVectors * shape.zone_vector_bytes()});
     start({reinterpret_cast<std::byte*>(arena->ids(leaf)), count * shape.leaf_rows * sizeof(std::int64_t)});
     start({arena->values(leaf), count * shape.leaf_bytes()});
+    start({reinterpret_cast<std::byte*>(arena->codes(leaf)),
+           count * shape.code_words() * sizeof(std::uint16_t)});
   }
   const std::size_t node = num_nodes_, num_nodes = arena->node_slots() - node;
   if (num_nodes > 0) start({arena->mutable_node(node).bytes, num_nodes * arena->node_bytes()});

@@ -2,6 +2,7 @@
 
 #include "gpu/cuda/launch.h"
 #include "index/build/leaf_cut.h"
+#include "index/leaf_codes.h"
 
 namespace culmen::gpu {
 namespace {
@@ -114,6 +115,27 @@ __global__ void __launch_bounds__(kThreads) fill(const LeafTarget leaves, const 
   if (threadIdx.x == 0) leaves.header(leaf).min_id = min_id;
 }
 
+// A thread block for each leaf, a thread for each word.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    write_codes(const LeafTarget leaves, std::uint32_t num_words, std::uint16_t* codes) {
+  const std::uint32_t leaf = leaves.first_leaf + blockIdx.x;
+  const std::uint32_t num_rows = leaves.header(leaf).num_rows, d = leaves.num_attributes;
+  std::uint16_t* words = codes + static_cast<std::size_t>(blockIdx.x) * d * num_words;
+  for (std::uint32_t i = threadIdx.x; i < d * num_words; i += kThreads) {
+    const std::uint32_t a = i / num_words, w = i % num_words;
+    const auto minimum = static_cast<double>(leaves.zone_vector<T>(leaf, Extreme::minimum)[a]);
+    const double step =
+        code_step(minimum, static_cast<double>(leaves.zone_vector<T>(leaf, Extreme::maximum)[a]));
+    const T* column = leaves.values<T>(leaf) + static_cast<std::size_t>(a) * leaves.leaf_rows;
+    std::uint32_t word = 0;
+    for (std::uint32_t row = w, shift = 0; row < num_rows && isfinite(step); row += num_words, shift += 4)
+      word |= static_cast<std::uint32_t>(code_of(static_cast<double>(column[row]), minimum, 1 / step))
+              << shift;
+    words[i] = static_cast<std::uint16_t>(word);
+  }
+}
+
 }  // namespace
 
 void launch_cut(const LeafTarget& leaves, const PartitionsRef& partitions, std::uint32_t* starts,
@@ -131,6 +153,16 @@ void launch_fill(const LeafTarget& leaves, const RowsRef& rows, const std::uint3
                order, starts);
 }
 
+template <typename T>
+void launch_codes(const LeafTarget& leaves, std::uint32_t num_words, std::uint16_t* codes,
+                  cudaStream_t stream) {
+  if (leaves.num_leaves == 0) return;
+  cuda::launch(write_codes<T>, {.num_blocks = leaves.num_leaves, .num_threads = kThreads}, stream, leaves,
+               num_words, codes);
+}
+
+template void launch_codes<float>(const LeafTarget&, std::uint32_t, std::uint16_t*, cudaStream_t);
+template void launch_codes<double>(const LeafTarget&, std::uint32_t, std::uint16_t*, cudaStream_t);
 template void launch_fill<float>(const LeafTarget&, const RowsRef&, const std::uint32_t*,
                                  const std::uint32_t*, cudaStream_t);
 template void launch_fill<double>(const LeafTarget&, const RowsRef&, const std::uint32_t*,

@@ -61,4 +61,9 @@ template <typename T>
 void launch_fill(const LeafTarget& leaves, const RowsRef& rows, const std::uint32_t* order,
                  const std::uint32_t* starts, cudaStream_t stream);
 
+// Enqueues the codes of filled leaves (index/leaf_codes.h): codes[num_leaves][num_attributes][num_words].
+template <typename T>
+void launch_codes(const LeafTarget& leaves, std::uint32_t num_words, std::uint16_t* codes,
+                  cudaStream_t stream);
+
 }  // namespace culmen::gpu

@@ -15,7 +15,8 @@ LoadRoom::LoadRoom(const TableView& table, int rows_of_a_block, std::size_t valu
   row = shape.zone_vector_bytes() + sizeof(OrderKey) + sizeof(std::int64_t) + number + RowSort::kRowBytes;
   const std::size_t node = node_bytes_of(BoundLayout(static_cast<int>(table.columns.size())));
   leaf = shape.leaf_bytes() + leaf_rows * sizeof(std::int64_t) + kZoneVectors * shape.zone_vector_bytes() +
-         sizeof(LeafHeader) + sizeof(std::uint32_t) + node / kFanOut + 1;
+         sizeof(LeafHeader) + sizeof(std::uint32_t) + shape.code_words() * sizeof(std::uint16_t) +
+         node / kFanOut + 1;
 }
 
 std::uint64_t LoadRoom::for_rows(std::uint64_t num_rows, std::uint64_t num_leaves) const {

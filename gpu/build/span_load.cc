@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/floating_point_scope.h"
 #include "culmen/error.h"
 #include "gpu/build/transfer.h"
 #include "index/leaf_codes.h"
@@ -43,6 +42,7 @@ struct SpanLoad::Made {
   RowSort sort;
   const std::uint32_t* order = nullptr;  // the rows in key order
   cuda::Buffer<std::uint32_t> starts;    // the first row of each leaf in that order
+  cuda::Buffer<std::uint16_t> codes;
 
   Made(const LeafTarget& target, std::uint32_t num_rows, cudaStream_t stream)
       : leaves(target), sort(num_rows, stream) {}
@@ -107,8 +107,11 @@ void SpanLoad::make(PartitionSpan span, const Rows& rows, bool ids_ascend) {
   leaves.slots = arrays_ == nullptr ? made_->buffers->ref() : arrays_->ref();
   cuda::check(cudaMemsetAsync(leaves.slots.nodes, 0, num_nodes * leaves.node_bytes, stream_));
   made_->starts = cuda::Buffer<std::uint32_t>(leaves.num_leaves);
+  made_->codes = cuda::Buffer<std::uint16_t>(leaves.num_leaves * snapshot_.arena->shape().code_words());
   visit_value_type(snapshot_, [&]<typename T>(T) {
     make_leaves<T>(leaves, partitions_ref(span), rows, made_->order, made_->starts.data());
+    launch_codes<T>(leaves, static_cast<std::uint32_t>(num_code_words(leaves.leaf_rows)), made_->codes.data(),
+                    stream_);
   });
   cuda::check(cudaStreamSynchronize(stream_));
 }
@@ -118,15 +121,11 @@ void SpanLoad::download(const Rows& rows) {
   const std::unique_ptr<const Made> made = std::move(made_);
   const LeafTarget& leaves = made->leaves;
   report_("copying", 0);
-  const auto pieces = pieces_of(leaves);
+  const auto pieces = pieces_of(leaves, made->codes.data());
   std::size_t largest = 0;
   for (const Piece& piece : pieces) largest = std::max(largest, piece.to.size());
   downloader_.reserve(largest);
   for (const Piece& piece : pieces) downloader_.copy(piece.from, piece.to);
-  tbb::parallel_for(leaves.first_leaf, leaves.first_leaf + leaves.num_leaves, [this](std::uint32_t leaf) {
-    const FloatingPointScope floating_point;
-    write_leaf_codes(*snapshot_.arena, leaf, snapshot_.leaf(leaf).num_rows);
-  });
   if (snapshot_.has_labels) copy_labels(leaves, rows, made->order, made->starts.data());
 }
 
@@ -155,7 +154,8 @@ void SpanLoad::keep_unfinished_node(const LeafTarget& leaves) {
 }
 
 // Skips nodes that are not complete yet.
-std::array<SpanLoad::Piece, 5> SpanLoad::pieces_of(const LeafTarget& leaves) const {
+std::array<SpanLoad::Piece, 6> SpanLoad::pieces_of(const LeafTarget& leaves,
+                                                   const std::uint16_t* codes) const {
   SlotArena& arena = *snapshot_.arena;
   const LeafShape& shape = arena.shape();
   const SlotArraysRef& from = leaves.slots;
@@ -169,6 +169,8 @@ std::array<SpanLoad::Piece, 5> SpanLoad::pieces_of(const LeafTarget& leaves) con
            {from.zone_map, bytes(arena.zone_map(first), count * kZoneVectors * shape.zone_vector_bytes())},
            {from.ids, bytes(arena.ids(first), count * shape.leaf_rows * sizeof(std::int64_t))},
            {from.values, bytes(arena.values(first), count * shape.leaf_bytes())},
+           {reinterpret_cast<const std::byte*>(codes),
+            bytes(arena.codes(first), count * shape.code_words() * sizeof(std::uint16_t))},
            {from.nodes,
             bytes(arena.mutable_node(first_node).bytes, (end_node - first_node) * arena.node_bytes())}}};
 }

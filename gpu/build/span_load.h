@@ -70,7 +70,7 @@ class SpanLoad {
   template <typename T>
   void make_leaves(const LeafTarget& leaves, const PartitionsRef& partitions, const Rows& rows,
                    const std::uint32_t* order, std::uint32_t* starts);
-  std::array<Piece, 5> pieces_of(const LeafTarget& leaves) const;
+  std::array<Piece, 6> pieces_of(const LeafTarget& leaves, const std::uint16_t* codes) const;
   void keep_unfinished_node(const LeafTarget& leaves);
   void copy_labels(const LeafTarget& leaves, const Rows& rows, const std::uint32_t* order,
                    const std::uint32_t* starts);
