@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMostCodeBytes = std::size_t{1} << 30;
 constexpr std::size_t kMostRowBytes = std::size_t{1} << 30;
+constexpr std::size_t kLeastForRows = 16;  // attributes: a row of fewer is on as few cache lines in its leaf
 constexpr double kMostCode = 127;
 // Sizes within these limits neither overflow nor underflow on the way.
 constexpr double kLargest = 0x1p400, kSmallest = 0x1p-400;
@@ -73,9 +74,9 @@ ByteTable::ByteTable(const Snapshot& snapshot, std::span<const double> usual_wei
   if (snapshot.layout.is_wide()) {
     order_by_length(snapshot);
     if (!usual_weights.empty()) balance_steps(usual_weights, attributes_);
-    const std::size_t bytes = leaves_.size() * leaf_rows_ * attributes_.size() * snapshot.value_bytes();
-    if (bytes <= kMostRowBytes) rows_.reset(new std::byte[bytes]);
   }
+  const std::size_t bytes = leaves_.size() * leaf_rows_ * attributes_.size() * snapshot.value_bytes();
+  if (attributes_.size() >= kLeastForRows && bytes <= kMostRowBytes) rows_.reset(new std::byte[bytes]);
   visit_value_type(snapshot, [&]<typename T>(T) {
     tbb::parallel_for(std::size_t{0}, leaves_.size(), [&](std::size_t i) {
       const FloatingPointScope floating_point;
