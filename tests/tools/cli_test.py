@@ -252,7 +252,7 @@ class BuildTest(Case):
             (["--cluster", "a", "--partition", "angle"], "k-d"),
             (["--device", "auto"], "cuda:N"),
             (["--device", "cuda:"], "cuda:N"),
-            (["--device", "cuda:0,"], "cuda:N"),
+            (["--device", "cuda:0,"], "for several GPUs"),
         ]
         for options, says in cases:
             with self.subTest(options):
