@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "api/handle.h"
 #include "api/index_core.h"
@@ -126,7 +127,7 @@ Refreshed Index::refresh() {
 }
 
 Index Index::snapshot() const {
-  return Index(std::make_shared<Core>(held_by(core_, kIndexHandle).snapshot()));
+  return Index(std::make_shared<Core>(std::as_const(held_by(core_, kIndexHandle))));
 }
 
 std::shared_ptr<const Snapshot> snapshot_of(const Index& index) {

@@ -49,9 +49,9 @@ class Index::Core {
         device_(device) {
     published_ = live_->published();
   }
-  // Of one version, which never changes.
-  explicit Core(std::shared_ptr<const Snapshot> snapshot)
-      : published_(std::make_shared<Published>(std::move(snapshot))) {}
+  // Of the version that another has now, which never changes.
+  explicit Core(const Core& newest)
+      : published_(std::make_shared<Published>(newest.snapshot())), derived_(newest.derived_) {}
 
   std::shared_ptr<const Snapshot> snapshot() const { return published_->get(); }
   const std::shared_ptr<Published>& published() const { return published_; }
@@ -129,12 +129,12 @@ class Index::Core {
   // For passes of batches.
   std::shared_ptr<const cpu::ByteTable> codes_of(const std::shared_ptr<const Snapshot>& snapshot,
                                                  std::span<const double> usual_weights) {
-    return codes_.get(snapshot, [&] { return std::make_shared<cpu::ByteTable>(*snapshot, usual_weights); });
+    return derived_->codes.get(snapshot, [&] { return std::make_shared<cpu::ByteTable>(*snapshot, usual_weights); });
   }
   // For Engine::ta.
   std::shared_ptr<const cpu::SortedLists> lists_of(const std::shared_ptr<const Snapshot>& snapshot) {
-    return lists_.get(snapshot,
-                      [&] { return std::make_shared<cpu::SortedLists>(cpu::make_sorted_lists(*snapshot)); });
+    return derived_->lists.get(
+        snapshot, [&] { return std::make_shared<cpu::SortedLists>(cpu::make_sorted_lists(*snapshot)); });
   }
 
   // The tree that the build left on its GPU, for the first copy of that kind there.
@@ -145,13 +145,18 @@ class Index::Core {
     return fits ? std::exchange(on_device_, nullptr) : nullptr;
   }
 
+  // What searches make of a version. Handles of single versions share it: each batch may have one of its own.
+  struct Derived {
+    VersionCache<cpu::ByteTable> codes;
+    VersionCache<cpu::SortedLists> lists;
+  };
+
   std::shared_ptr<Published> published_;
   std::unique_ptr<LiveIndex> live_;
   std::mutex on_device_mutex_;
   std::shared_ptr<const gpu::LoadedTree> on_device_;
   int device_ = kNoDevice;
-  VersionCache<cpu::ByteTable> codes_;
-  VersionCache<cpu::SortedLists> lists_;
+  std::shared_ptr<Derived> derived_ = std::make_shared<Derived>();
 };
 
 }  // namespace culmen

@@ -99,7 +99,7 @@ std::vector<std::uint8_t> Index::Core::search_together(
       return std::nullopt;  // it is searched alone, which throws the error
     }
   };
-  if (!prefers_pass(*snapshot, num_queries, resolved, codes_.has(snapshot))) return {};
+  if (!prefers_pass(*snapshot, num_queries, resolved, derived_->codes.has(snapshot))) return {};
   std::vector<std::uint8_t> answered(num_queries);
   cpu::pass_in_bytes(*snapshot, *codes_of(snapshot, usual_weights(*snapshot, num_queries, resolved)),
                      num_queries, resolved,

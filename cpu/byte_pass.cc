@@ -23,6 +23,8 @@ namespace {
 
 constexpr double kRoundingOfSums = 0x1p-20;  // sums are below 2^26
 constexpr std::size_t kMostOfTile = 128;
+// Of a narrow table, whose codes say much, a look at the values of all rows that wait pays from this k on.
+constexpr std::size_t kManyWaiting = 32;
 // Ids that a question may exclude: it asks for each row that its bound does not exclude.
 constexpr std::size_t kMostExcluded = 1 << 20;
 
@@ -122,10 +124,11 @@ class Asked {
         num_excluded_(*num_excluded_ids(filter_, kMostExcluded)),
         terms_(query.terms.begin(), query.terms.end()),
         offset_(query.offset),
+        looks_at_values_(table.has_rows() && (table.has_lengths() || query.k >= kManyWaiting)),
         best_(query.k, query.min_score),
         floor_(code.least_measure(query.min_score)) {
     waiting_.reserve(capacity());
-    if (!table.has_rows()) return;
+    if (!looks_at_values_) return;
     weights_.resize(snapshot.attributes.size());
     for (const Term& term : terms_) weights_[static_cast<std::size_t>(term.attribute)] = term.weight;
   }
@@ -188,7 +191,7 @@ class Asked {
 
   // More than k rows wait.
   void leave_out() {
-    if (table_->has_rows()) look_at_values();
+    if (looks_at_values_) look_at_values();
     std::nth_element(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(k_) - 1, waiting_.end(),
                      [](const Candidate& a, const Candidate& b) { return a.lower > b.lower; });
     raise_floor(waiting_[k_ - 1].lower);
@@ -236,6 +239,7 @@ class Asked {
   std::size_t num_excluded_;
   std::vector<Term> terms_;
   double offset_;
+  bool looks_at_values_;
   TopK best_;
   double floor_;
   std::vector<double> weights_;  // of all attributes, for rows in one piece

@@ -3,11 +3,13 @@
 // With m the middle and s the step of an attribute, and g the scale of a leaf, at most 1, a value is m + s g (c + e), c its
 // code from -127 to 127, e what the code loses, at most 1/2. Codes are written 128 too high, so that they are unsigned.
 //
+// From 16 attributes on rows are also kept one after the other, if there is room: a row's values in its leaf are on a cache
+// line each.
+//
 // In wide tables
 // * leaves are in the order of their lengths (index/bound_layout.h), the longest first, so that a pass can end early;
 // * steps are sqrt(range / usual weight), so that codes and weights of attributes that matter little are equally small: with
-//   steps of the range alone, such a weight would round to 0, and the loss count with full codes;
-// * rows are also kept one after the other, if there is room: a row's values in its leaf are on a cache line each.
+//   steps of the range alone, such a weight would round to 0, and the loss count with full codes.
 //
 // Cost: a byte for each value; with the rows their values again.
 #pragma once
