@@ -334,7 +334,8 @@ TEST(PinnedArrays, AreWrittenByTheDevice) {
   const Index index = Index::build(table.view());
   const DeviceIndex on_gpu = index.to_device();
   const cuda::Buffer<double> weights(2 * kQueries, cuda::Memory::pinned);
-  for (std::size_t q = 0; q < kQueries; ++q) std::ranges::copy(random_weights(random, 2), weights.data() + 2 * q);
+  for (std::size_t q = 0; q < kQueries; ++q)
+    std::ranges::copy(random_weights(random, 2), weights.data() + 2 * q);
   for (const std::size_t k : {std::size_t{3}, table.num_rows + 5}) {
     const std::size_t num_queries = k == 3 ? kQueries : 20;
     const QueryBatch batch = {.weights = {weights.data(), 2 * num_queries}, .k = k};
