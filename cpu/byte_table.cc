@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kMostCodeBytes = std::size_t{1} << 30;
 constexpr std::size_t kMostRowBytes = std::size_t{1} << 30;
-constexpr std::size_t kLeastForRows =
-    16;  // attributes: of fewer, a row is on few cache lines in its leaf, too
+// Attributes: of fewer, a row is on few cache lines in its leaf, too.
+constexpr std::size_t kLeastForRows = 16;
 constexpr double kMostCode = 127;
 // Sizes within these limits neither overflow nor underflow on the way.
 constexpr double kLargest = 0x1p400, kSmallest = 0x1p-400;
