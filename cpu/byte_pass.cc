@@ -25,6 +25,11 @@ constexpr double kRoundingOfSums = 0x1p-20;  // sums are below 2^26
 constexpr std::size_t kMostOfTile = 128;
 // Of a narrow table, whose codes say much, a look at the values of all rows that wait pays from this k on.
 constexpr std::size_t kManyWaiting = 32;
+// A question leaves the pass when so many rows have reached its floor: then the codes, or the table's ties, keep it from
+// telling rows apart, and its own search costs less.
+constexpr std::size_t too_many(std::size_t k, std::size_t rows_seen) {
+  return 256 + 16 * k + rows_seen / 4;
+}
 // Ids that a question may exclude: it asks for each row that its bound does not exclude.
 constexpr std::size_t kMostExcluded = 1 << 20;
 
@@ -145,6 +150,7 @@ class Asked {
   void offer(std::int32_t sum, const LeafNorms& norms, std::uint32_t leaf, std::uint32_t row) {
     const double error = code_.error(norms), measure = code_.measure(sum, norms);
     if (measure + error < floor_) return;
+    ++num_reaching_;
     if (!filter_.is_everything() &&
         !passes(*snapshot_, filter_,
                 table_->slot(leaf) * static_cast<std::uint64_t>(snapshot_->leaf_rows) + row))
@@ -152,6 +158,11 @@ class Asked {
     waiting_.push_back({measure - error, error, leaf, row});
     if (waiting_.size() == capacity()) make_room();
   }
+
+  // After so many rows of the table.
+  bool gives_up(std::size_t num_rows) const { return num_reaching_ > too_many(enough(), num_rows); }
+  void give_up() { has_given_up_ = true; }
+  bool has_given_up() const { return has_given_up_; }
 
   // No row of later leaves can enter.
   void close(std::size_t num_leaves, std::size_t num_rows) {
@@ -246,6 +257,8 @@ class Asked {
   std::vector<Candidate> waiting_;
   std::vector<const T*> starts_;
   std::vector<double> scores_;
+  std::size_t num_reaching_ = 0;  // the floor of their time
+  bool has_given_up_ = false;
   std::uint64_t num_leaves_ = 0, num_rows_ = 0, num_scored_ = 0, num_candidates_ = 0;
 };
 
@@ -280,6 +293,7 @@ class ByteTile {
       if (table_.has_lengths()) close_questions(i, num_rows);
       visit(i);
       num_rows += snapshot_.leaf(table_.slot(i)).num_rows;
+      give_up_questions(num_rows);
     }
     for (const std::size_t q : open_) asked_[q].close(table_.num_leaves(), num_rows);
   }
@@ -287,6 +301,7 @@ class ByteTile {
   template <typename Give>
   void give_answers(const Give& give) {
     for (Asked<T>& asked : asked_) {
+      if (asked.has_given_up()) continue;
       SearchStats stats;
       std::vector<Hit> hits = asked.take_sorted(stats);
       stats.engine = Engine::scan;
@@ -347,18 +362,32 @@ class ByteTile {
       measures[lane] = std::max(measures[lane], code.measure(sums[lane], norms) - error);
   }
 
-  // Takes out the questions that no row of the leaves from i on can answer: the last open question takes such a one's place.
+  // Takes out the questions that no row of the leaves from i on can answer.
   void close_questions(std::size_t i, std::size_t num_rows) {
     for (std::size_t place = open_.size(); place-- > 0;) {
       Asked<T>& asked = asked_[open_[place]];
       if (asked.code().most_measure(table_.length(i)) >= asked.floor()) continue;
       asked.close(i, num_rows);
-      open_[place] = open_.back();
-      std::copy_n(weights_.data() + (open_.size() - 1) * row_bytes(), row_bytes(),
-                  weights_.data() + place * row_bytes());
-      open_.pop_back();
-      least_[open_.size()] = kHighest;
+      take_out(place);
     }
+  }
+
+  void give_up_questions(std::size_t num_rows) {
+    for (std::size_t place = open_.size(); place-- > 0;) {
+      Asked<T>& asked = asked_[open_[place]];
+      if (!asked.gives_up(num_rows)) continue;
+      asked.give_up();
+      take_out(place);
+    }
+  }
+
+  // The last open question takes the place.
+  void take_out(std::size_t place) {
+    open_[place] = open_.back();
+    std::copy_n(weights_.data() + (open_.size() - 1) * row_bytes(), row_bytes(),
+                weights_.data() + place * row_bytes());
+    open_.pop_back();
+    least_[open_.size()] = kHighest;
   }
 
   void visit(std::size_t i) {

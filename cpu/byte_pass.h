@@ -11,6 +11,8 @@
 // In a wide table a question leaves the pass at the first leaf whose length excludes all of its rows: later ones are
 // shorter.
 //
+// A question for which too many rows have to be looked at gets no answer: its own search costs less.
+//
 // Cost: d / 4 integer instructions for 16 rows of a question, and what ByteTable costs.
 #pragma once
 
@@ -32,7 +34,7 @@ namespace culmen::cpu {
 bool is_for_pass(const ResolvedQuery& query, const Snapshot& snapshot);
 
 // Answers the questions for which is_for_pass() holds. query_of(q) returns a question, or nothing to leave it out. Uses all
-// threads of the caller's arena, and calls give(q, hits, stats) from several of them.
+// threads of the caller's arena, and calls give(q, hits, stats) from several of them, unless question q has given up.
 void pass_in_bytes(const Snapshot& snapshot, const ByteTable& table, std::size_t num_questions,
                    const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of,
                    const std::function<void(std::size_t, std::vector<Hit>, const SearchStats&)>& give);

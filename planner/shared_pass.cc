@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/floating_point_scope.h"
@@ -59,6 +60,23 @@ double pass_us(const Snapshot& snapshot, std::size_t num_questions, std::size_t 
          coding;
 }
 
+// The part of a table that a pass reads for a question whose k-th score is known: in a wide table it ends at the first leaf
+// that is too short.
+double part_of_pass(const Snapshot& snapshot, const ResolvedQuery& query, const std::vector<Hit>& hits) {
+  const BoundPlan& bound = query.bound;
+  if (!snapshot.layout.is_wide() || hits.size() < query.k || bound.terms.size() != 1) return 1;
+  const auto [coefficient, row] = std::pair(bound.terms.front().coefficient, bound.terms.front().row);
+  if (row != snapshot.layout.length_row(Extreme::maximum)) return 1;
+  std::size_t num_long = 0;
+  for (const std::uint32_t slot : snapshot.order().nodes) {
+    const NodeRef node = snapshot.node(slot);
+    if (node.header().level != 1) continue;
+    for (std::uint32_t c = 0; c < node.header().num_children; ++c)
+      num_long += bound.base + coefficient * node.bounds()[row][c] >= hits.back().score ? 1 : 0;
+  }
+  return static_cast<double>(num_long) / static_cast<double>(snapshot.num_leaves);
+}
+
 }  // namespace
 
 bool may_pass(const Snapshot& snapshot, std::size_t num_questions) {
@@ -80,11 +98,7 @@ bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
     SearchStats stats;
     const std::vector<Hit> hits = cpu::search_bounded(snapshot, *query, monitor, stats).hits;
     const double cost = monitor.cost_us(stats, hits.size());
-    // The lengths of a wide table end a pass where they end this search.
-    const bool is_cut = snapshot.layout.is_wide() && cost < kGivesUp * pass;
-    const double part = is_cut ? std::min(1.0, static_cast<double>(stats.leaves_visited) /
-                                                   static_cast<double>(snapshot.num_leaves))
-                               : 1.0;
+    const double part = part_of_pass(snapshot, *query, hits);
     gains[i] = cost - kGain * part * pass;
   });
   double gain = 0;

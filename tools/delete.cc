@@ -36,7 +36,8 @@ void check_usage(const DeleteArguments& arguments) {
     throw InvalidArgument("--where is empty, which would delete every row; say which rows");
 }
 
-// The ids of all rows that pass, ascending. Scores do not matter, so any weights will do.
+// The ids of all rows that pass, ascending. Scores do not matter, so any weights will do; but rows that miss a value must
+// not be skipped.
 Ids ids_where(const AnyIndex& index, const Filter& filter) {
   const IndexInfo info = index.info();
   if (info.num_rows == 0) return {};
@@ -45,6 +46,7 @@ Ids ids_where(const AnyIndex& index, const Filter& filter) {
   query.weights.front() = 1;
   query.k = static_cast<std::size_t>(info.num_rows);
   query.where = filter;
+  query.missing = Missing::fill;
   const SearchResult found = index.search(query, {.engine = Engine::scan});
   Ids ids;
   for (const Hit& hit : found.hits) ids.push_back(hit.id);

@@ -447,6 +447,13 @@ class DeleteTest(IndexCase):
         self.culmen("insert", "index", "new.csv")
         self.assertEqual(self.table(), {4: (7, 8)})
 
+    def test_where_finds_rows_that_miss_values(self):
+        self.write("t.csv", "id,a,b\n1,,5\n2,7,6\n3,,\n4,8,\n")
+        self.culmen("build", "t.csv", "-o", "gaps", "--id", "id", "--attributes", "a,b", "-q")
+        for where, count in [("a is null", 2), ("b is null", 2), ("b > 0", 2), ("id > 0", 4), ("a > 0", 2)]:
+            out = self.culmen("delete", "gaps", "--where", where, "--dry-run")[0]
+            self.assertIn(f"gaps: {count} rows would be deleted", out)
+
     def test_dry_run_counts_and_leaves_everything(self):
         self.build()
         before = self.snapshot("index")
