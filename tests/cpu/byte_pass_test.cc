@@ -220,5 +220,30 @@ TEST(BytePass, FindsRowsWhoseCodesLoseTheMost) {
   }
 }
 
+// Codes follow the range of an attribute: one value far outside makes all others of it equal.
+TEST(BytePass, QuestionsLeaveItWhereCodesCannotTellRowsApart) {
+  constexpr std::size_t kRows = 6000, kWidth = 16;
+  for (const bool has_outlier : {false, true}) {
+    Random random(5);
+    std::vector<float> values(kRows * kWidth);
+    for (float& value : values) value = static_cast<float>(random.uniform(-1, 1));
+    if (has_outlier) values[17] = 1e6F;
+    TableView table;
+    table.num_rows = kRows;
+    for (std::size_t a = 0; a < kWidth; ++a) {
+      table.attributes.push_back({"a" + std::to_string(a)});
+      table.columns.emplace_back(std::span(values).subspan(a * kRows, kRows));
+    }
+    std::vector<Query> queries;
+    for (int q = 0; q < 40; ++q) {
+      queries.push_back({.weights = {}, .k = 5});
+      for (std::size_t a = 0; a < kWidth; ++a) queries.back().weights.push_back(random.uniform(-1, 1));
+    }
+    std::size_t num_answered = 0;
+    for (const auto& answer : answers_of_pass(Index::build(table), queries)) num_answered += answer ? 1 : 0;
+    EXPECT_EQ(num_answered, has_outlier ? 0 : queries.size());
+  }
+}
+
 }  // namespace
 }  // namespace culmen::test
