@@ -352,8 +352,9 @@ class Index(Searchable):
             layout: of several GPUs: "replicate", each has a copy and answers a share of the queries, or "shard", each
                 has a part of the index, and all answer every query.
             resident: whether a kernel stays on seven eighths of the GPU's multiprocessors while single queries come, so
-                that they do not wait for a launch. It answers those of up to 1,024 rows without a filter, one at a time,
-                and leaves after at most 4 ms; until then other work that needs the whole GPU, or frees memory, waits.
+                that they do not wait for a launch. It answers those of up to 1,024 rows without a filter, one at a
+                time, and leaves after at most 4 ms; until then other work that needs the whole GPU, or frees memory,
+                waits.
 
         Raises:
             OutOfDeviceMemory: if there is no room. It is a MemoryError.
