@@ -66,6 +66,7 @@ void SingleSearch::launch(const MirrorView& view, Engine engine, const GridPlan&
   });
 }
 
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): argument_ is written unless there is a turn, and then not read
 SingleSearch::Running::Running(const SingleSearch& search, const MirrorView& view, const ResolvedQuery& query,
                                Engine engine)
     : search_(search),
