@@ -30,7 +30,8 @@ Query query_of(const QueryBatch& batch, std::size_t num_attributes, std::size_t 
           .where = batch.where,
           .min_score = batch.min_score,
           .scale = batch.scale,
-          .missing = batch.missing};
+          .missing = batch.missing,
+          .terms = batch.terms};
 }
 
 std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attributes) {

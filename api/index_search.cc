@@ -94,9 +94,10 @@ std::vector<std::uint8_t> Index::Core::search_together(
     try {
       ResolvedQuery query = resolve(query_of(q), *snapshot, options.statistics);
       query.watch = watch;
+      if (!query.functions.empty()) return std::nullopt;  // the pass multiplies weights alone
       return query;
     } catch (const Error&) {
-      return std::nullopt;  // it is searched alone, which throws the error
+      return std::nullopt;  // searched alone, it throws the error
     }
   };
   if (!prefers_pass(*snapshot, num_queries, resolved, derived_->codes.has(snapshot))) return {};
@@ -229,6 +230,11 @@ double Index::score_bound(const Query& query, const SearchOptions& options) cons
 Filter Index::filter(std::string_view where) const {
   const FloatingPointScope floating_point;
   return parse_filter(where, *held_by(core_, kIndexHandle).snapshot());
+}
+
+std::vector<ScoreTerm> Index::terms(std::string_view text) const {
+  const FloatingPointScope floating_point;
+  return parse_terms(text, *held_by(core_, kIndexHandle).snapshot());
 }
 
 Explanation Index::explain(const Query& query, const SearchOptions& options) const {

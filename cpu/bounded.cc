@@ -64,7 +64,7 @@ class BoundedSearch {
   void open(std::size_t slot) {
     look_at(query_.watch);
     const NodeRef node = snapshot_.node(slot);
-    frontier_.open(node, bounds_of_children(query_, node, stats_),
+    frontier_.open(node, bounds_of_children(snapshot_, query_, slot, stats_),
                    children_to_visit(query_.filter, snapshot_, slot));
   }
 
@@ -79,10 +79,13 @@ class BoundedSearch {
   bool is_tied_out(NodeRef parent, std::uint32_t child) const {
     const std::uint32_t slot = parent.children()[child];
     const bool is_leaf = parent.header().level == 1;
+    if (!query_.functions.empty() && !is_leaf)
+      return false;  // what they add below a node is known less exactly
     const auto zone_vector = [&](Extreme which) {
       return is_leaf ? snapshot_.zone_vector<T>(slot, which) : snapshot_.node_zone_vector<T>(slot, which);
     };
-    const double best = zone_score(query_, zone_vector(Extreme::maximum), zone_vector(Extreme::minimum));
+    double best = zone_score(query_, zone_vector(Extreme::maximum), zone_vector(Extreme::minimum));
+    if (!query_.functions.empty()) best = highest_of_leaf<T>(query_.functions, snapshot_, slot).add_to(best);
     return best_.excludes(best, parent.min_ids()[child]);
   }
 
@@ -202,7 +205,7 @@ std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& q
 double bound_of_root(const Snapshot& snapshot, const ResolvedQuery& query) {
   double highest = -std::numeric_limits<double>::infinity();
   if (snapshot.height == 0) return highest;
-  const Frontier::Bounds bounds = bounds_of_children(query.bound, snapshot.node(snapshot.root));
+  const Frontier::Bounds bounds = bounds_of_children(snapshot, query, snapshot.root);
   const Frontier::Children children = children_to_visit(query.filter, snapshot, snapshot.root);
   for (std::uint32_t c = 0; c < kFanOut; ++c)
     if ((children >> c & 1) != 0) highest = std::max(highest, bounds[c]);

@@ -14,7 +14,7 @@
 namespace culmen {
 namespace {
 
-void check_weights(const std::vector<double>& weights, const Snapshot& snapshot) {
+void check_weights(const std::vector<double>& weights, bool has_terms, const Snapshot& snapshot) {
   const auto d = static_cast<std::size_t>(snapshot.num_attributes());
   if (weights.size() != d)
     throw InvalidArgument(std::to_string(weights.size()) + " weights, but the index has " +
@@ -22,7 +22,7 @@ void check_weights(const std::vector<double>& weights, const Snapshot& snapshot)
   for (std::size_t i = 0; i < d; ++i)
     if (!std::isfinite(weights[i]))
       throw InvalidArgument("the weight of \"" + snapshot.attributes[i].name + "\" is not finite");
-  if (std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0; }))
+  if (!has_terms && std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0; }))
     throw InvalidArgument("all weights are zero; at least one must not be");
 }
 
@@ -138,7 +138,8 @@ double resolve_min_score(const std::optional<double>& min_score) {
 }
 
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableStatistics* table) {
-  check_weights(query.weights, snapshot);
+  const std::vector<ScoreTerm> terms = in_order(query.terms, snapshot);
+  check_weights(query.weights, !terms.empty(), snapshot);
   std::vector<AttributeStats> of_table;
   if (table != nullptr) of_table = ranges_of(*table, snapshot, false);
   ResolvedQuery result;
@@ -153,8 +154,8 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableS
     const bool low = snapshot.attributes[i].preference == Preference::low;
     result.terms.push_back({static_cast<std::int32_t>(i), low ? -weights[i] : weights[i]});
   }
-  // Scale::minmax over constant attributes only: every score is the offset. One term that adds nothing spares
-  // the engines a special case.
+  // Scale::minmax over constant attributes only, or no weights but terms: every score starts at the offset. One term
+  // that adds nothing spares the engines a special case.
   if (result.terms.empty()) result.terms.push_back({0, 0.0});
   // Weights that minmax drops count here: a row without the value has no score.
   const std::vector<std::int32_t> gaps = ranked_gaps(query.weights, snapshot);
@@ -162,10 +163,16 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableS
   const std::vector<AttributeStats> filled = fills ? filled_stats(snapshot) : std::vector<AttributeStats>();
   const std::vector<AttributeStats>& stats = fills ? filled : snapshot.stats;
   if (table != nullptr && query.missing == Missing::fill) of_table = ranges_of(*table, snapshot, true);
-  if (!std::isfinite(largest_score(result.chain(), table == nullptr ? stats.data() : of_table.data())))
+  if (!terms.empty())
+    result.functions = FunctionTerms(
+        terms, snapshot, query.missing == Missing::fill ? filled_stats(snapshot) : snapshot.stats);
+  const double largest = largest_score(result.chain(), table == nullptr ? stats.data() : of_table.data());
+  if (!std::isfinite(result.functions.largest(largest, snapshot, of_table)))
     throw InvalidArgument("the weights are so large that a score could overflow");
   result.codes = CodeTerms(result.score_terms());
-  resolve_filter(query.where, snapshot, result, fills ? std::span<const std::int32_t>() : gaps);
+  const Filter where =
+      terms.empty() ? query.where : query.where && domains_of(terms, snapshot, query.missing);
+  resolve_filter(where, snapshot, result, fills ? std::span<const std::int32_t>() : gaps);
   result.bound = make_bound_plan(result.chain(), result.where, snapshot, stats);
   return result;
 }

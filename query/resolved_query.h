@@ -12,6 +12,7 @@
 #include "base/short_list.h"
 #include "index/score.h"
 #include "query/chain.h"
+#include "query/function_terms.h"
 #include "query/predicate.h"
 #include "query/watch.h"
 
@@ -58,6 +59,7 @@ struct CodeTerms {
 struct ResolvedQuery {
   ShortList<Term, kTermsInPlace> terms;  // oriented weights that are not 0, in attribute order
   double offset = 0;                     // where the score's chain starts
+  FunctionTerms functions;               // added to the score of the weights; bounds below are without them
   std::size_t k = 0;                     // 1 .. number of rows
   double min_score = -std::numeric_limits<double>::infinity();
   Predicate filter;

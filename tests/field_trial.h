@@ -315,7 +315,7 @@ class FieldTrial {
     std::vector<Query> queries;
     std::vector<std::vector<Answer>> expected;
     for (int q = 0; q < kQueriesPerStage; ++q) {
-      const Query query = random_field_query(random_, oracle, random_.chance(0.1));
+      const Query query = random_field_query(random_, oracle, random_.chance(0.1), true);
       if (std::string fault = check_query(index, oracle, query); !fault.empty()) return fault;
       if (oracle.refuses(query)) continue;
       queries.push_back(query);
@@ -380,10 +380,31 @@ class FieldTrial {
       }
     }
     if (!refused && random_.chance(0.1)) static_cast<void>(index.explain(query));
+    if (std::string unlike = check_terms_text(index, query); !unlike.empty()) return unlike + doing_;
     std::string fault = refused ? "" : check_text(index, query, expected);
     if (!fault.empty()) return fault + doing_;
     doing_.clear();
     return "";
+  }
+
+  // Which are read as they are written, their columns by name.
+  std::string check_terms_text(const Index& index, const Query& query) {
+    std::string text;
+    std::vector<ScoreTerm> wanted = query.terms;
+    for (ScoreTerm& term : wanted) {
+      if (const int* const position = std::get_if<int>(&term.column))
+        term.column = source_.schema().attributes[static_cast<std::size_t>(*position)].name;
+      if (term.function == TermFunction::when) {
+        const std::optional<std::string> condition =
+            FilterText(random_, source_.schema()).write(term.condition);
+        if (!condition) return "";
+        term.condition = index.filter(*condition);
+        term.column = 0;
+      }
+      text += (text.empty() ? "" : " + ") + term.text();
+    }
+    doing_ = "\n  terms " + text;
+    return index.terms(text) == wanted ? "" : "the terms are read as others";
   }
 
   // What an answer says of its rows.
@@ -428,7 +449,8 @@ class FieldTrial {
                      .where = queries[0].where,
                      .min_score = queries[0].min_score,
                      .scale = queries[0].scale,
-                     .missing = queries[0].missing};
+                     .missing = queries[0].missing,
+                     .terms = queries[0].terms};
     batch.k = queries[0].k.value_or(7);
     std::vector<double> weights;
     std::vector<std::vector<Answer>> wanted;

@@ -65,6 +65,15 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
           "build --missing has chosen (default skip)")
       ->check(CLI::IsMember({"skip", "fill"}))
       ->group("Query");
+  command
+      .add_option(
+          "--terms", arguments.terms,
+          "What is added to the score besides the weights, as in \"2 * near(price, 100) + log1p(reviews)\n"
+          "- 0.5 * [brand = 'Sony']\": functions of a column, near(column, value), decay(column, origin,\n"
+          "scale[, linear|exp|gauss]), log, log1p, sqrt and saturate(column, half), and conditions in\n"
+          "brackets, as for --where. Rows without a value that the functions take are left out. Not on a GPU")
+      ->type_name("TERMS")
+      ->group("Query");
 }
 
 void add_running_options(CLI::App& command, QueryArguments& arguments) {
@@ -141,11 +150,13 @@ void add_query(Program& program) {
   add_answer_options(command, *arguments);
   add_quiet(command, program, "Write only errors, and what --profile asks for, to standard error");
   command.footer(
-      "Score: the sum of weight * attribute. Higher scores come first, equal ones by smaller id.\n\n"
+      "Score: the sum of weight * attribute, and of --terms. Higher scores come first, equal ones by smaller "
+      "id.\n\n"
       "Examples:\n"
       "  culmen query hotels.index -w price=-1,rating=2 -k 5 --scale minmax\n"
       "  culmen query hotels.index -w rating=1 --where \"price<=200 and city='Roma'\" --format json\n"
       "  culmen query hotels.index -w rating=1 --not-ids-file seen.txt\n"
+      "  culmen query hotels.index -w rating=1 --terms \"0.02 * near(price, 120)\"\n"
       "  culmen query hotels.index -w price=-0.4,rating=1.2 -k 100 --profile -o best.csv");
   command.callback([&program, arguments] {
     program.run = [&program, arguments] { return run_query(*arguments, program.quiet); };

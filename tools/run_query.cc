@@ -57,8 +57,9 @@ std::string chosen_format(const QueryArguments& arguments) {
 }
 
 void check_usage(const QueryArguments& arguments) {
-  if (arguments.weights.empty() && arguments.weights_file.empty())
-    throw InvalidArgument("weights are missing: give -w name=value,... or --weights-file FILE");
+  if (arguments.weights.empty() && arguments.weights_file.empty() && arguments.terms.empty())
+    throw InvalidArgument(
+        "weights are missing: give -w name=value,... or --weights-file FILE, or only --terms");
   if (!arguments.explain && chosen_format(arguments) == "npy" && arguments.output.empty() &&
       stdout_is_terminal())
     throw InvalidArgument("npy is binary: give -o FILE or a pipe");
@@ -88,12 +89,15 @@ Query common_query(const QueryArguments& arguments, const Index& index) {
   if (arguments.min_score) query.min_score = parse_number(*arguments.min_score, "--min-score");
   query.scale = arguments.scale == "minmax" ? Scale::minmax : Scale::none;
   query.missing = arguments.missing == "fill" ? Missing::fill : Missing::skip;
+  query.terms = index.terms(arguments.terms);
   return query;
 }
 
 std::vector<Query> make_queries(const QueryArguments& arguments, const Index& index) {
   std::vector<std::vector<double>> weights;
-  if (arguments.weights_file.empty()) {
+  if (arguments.weights_file.empty() && arguments.weights.empty()) {
+    weights.emplace_back(index.schema().attributes.size(), 0.0);
+  } else if (arguments.weights_file.empty()) {
     weights.push_back(parse_weights(arguments.weights, index));
   } else {
     weights = read_weights_file(arguments.weights_file, index);
@@ -139,6 +143,7 @@ int worthy_gpu(const Index& index, const std::vector<Query>& queries, const Sear
   if (options.engine != Engine::automatic && options.engine != Engine::bounded) return kNoDevice;
   if (queries.size() < kWorthAskingCuda || index.schema().attributes.size() > kMaxDeviceAttributes)
     return kNoDevice;
+  if (!queries.front().terms.empty()) return kNoDevice;  // GPUs score none
   if (num_devices() == 0)
     return queries.size() >= kWorthAGpu ? 0 : kNoDevice;  // the error says that there is none
   return index.place(queries, {.num_threads = options.num_threads}).device;

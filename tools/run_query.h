@@ -20,6 +20,7 @@ struct QueryArguments {
   std::optional<std::string> min_score;
   std::string scale = "none";
   std::string missing = "skip";
+  std::string terms;
   std::string engine = "auto";
   int num_threads = 0;
   std::string device = "auto";

@@ -151,6 +151,12 @@ class Index {
   // letters, digits, `_` and `.`; empty text means no condition. Throws InvalidArgument, which names the position.
   [[nodiscard]] Filter filter(std::string_view where) const;
 
+  // Parses "2 * near(price, 100) + log1p(reviews) - 0.5 * [brand = 'Sony']": a sum of functions of columns and of conditions
+  // in brackets, each with a number as its weight: near(column, value), decay(column, origin, scale[, linear|exp|gauss]),
+  // log, log1p, sqrt(column), saturate(column, half) (culmen/score_term.h). Empty text has no terms. Throws as filter();
+  // what columns hold is checked by searches.
+  [[nodiscard]] std::vector<ScoreTerm> terms(std::string_view text) const;
+
   // Exact top-k. Reads nothing but the index. Throws InvalidArgument for k = 0, no k without min_score, weights of the
   // wrong count, not finite, all zero, or so large that a score could overflow, and unknown attributes in Query::where.
   [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "culmen/filter.h"
+#include "culmen/score_term.h"
 
 namespace culmen {
 
@@ -23,13 +24,15 @@ enum class Missing : std::uint8_t {
 };
 
 struct Query {
-  std::vector<double> weights;  // [num_attributes] finite, at least one not zero; 0 = attribute not used
+  // [num_attributes] finite, at least one not zero unless there are terms; 0 = attribute not used
+  std::vector<double> weights;
   // The number of rows, 1 or more; if fewer pass, all of them. nullopt, only with min_score: every row that reaches it.
   std::optional<std::size_t> k = 10;
   Filter where = {};
   std::optional<double> min_score = {};  // only rows with score >= min_score
-  Scale scale = Scale::none;
+  Scale scale = Scale::none;             // of the weights, and not of terms
   Missing missing = Missing::skip;
+  std::vector<ScoreTerm> terms = {};  // added to the score, in any order
 };
 
 // Many queries that differ in their weights alone.
@@ -40,6 +43,7 @@ struct QueryBatch {
   std::optional<double> min_score = {};
   Scale scale = Scale::none;
   Missing missing = Missing::skip;
+  std::vector<ScoreTerm> terms = {};  // as in Query
 };
 
 }  // namespace culmen

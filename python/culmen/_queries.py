@@ -52,8 +52,8 @@ def search(
     out: Out | None = None,
     progress: Progress | bool | None = None,
 ) -> Result | BatchResult:
-    """Searches an index, or its copy on a GPU. The rest: where, min_score, scale, missing, engine; and threads for an
-    index."""
+    """Searches an index, or its copy on a GPU. The rest: where, min_score, scale, missing, terms, engine; and threads
+    for an index."""
     if is_each(k) or is_each(rest[0]) or is_each(rest[1]):
         return _search_each(handle, schema, weights, k, rest, out, progress)
     k, rest = in_numbers(k, rest)
@@ -84,7 +84,7 @@ def search_matrix(handle: Any, matrix: np.ndarray, k: int | None, rest: tuple[An
     try:
         return handle.search_matrix(matrix, k, *rest, *more)
     except InvalidArgument as error:
-        is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
+        is_refused = ~np.isfinite(matrix).all(axis=1) | (~matrix.any(axis=1) & (rest[4] == ""))
         if matrix.shape[1] == 0 or not is_refused.any():
             raise
         raise InvalidArgument(f"query {is_refused.argmax()}: {error}") from None
@@ -106,10 +106,10 @@ def _search_each(
     if out is not None:
         raise InvalidArgument("out takes answers that are all of one k, filter and min_score")
     matrix = as_matrix(weights, schema.names)
-    where, min_score, scale, missing, engine, *threads = rest
+    where, min_score, scale, missing, terms, engine, *threads = rest
     wheres = _one_each("filters", where, len(matrix))
     numbers = [
-        in_numbers(k_of_query, (None, least, scale, missing, engine, *threads))
+        in_numbers(k_of_query, (None, least, scale, missing, terms, engine, *threads))
         for k_of_query, least in zip(
             _one_each("values of k", k, len(matrix)),
             _one_each("values of min_score", min_score, len(matrix)),
@@ -118,11 +118,20 @@ def _search_each(
     ]
     ks = [number for number, _ in numbers]
     for number in ks:
-        check_types(number, None, None, scale, missing, engine)
+        check_types(number, None, None, scale, missing, terms, engine)
     threads = [integer("threads", count) for count in threads]
     with shown(progress) as report:
         answers = handle.search_each(
-            matrix, ks, wheres, [of_query[1] for _, of_query in numbers], scale, missing, engine, *threads, report
+            matrix,
+            ks,
+            wheres,
+            [of_query[1] for _, of_query in numbers],
+            scale,
+            missing,
+            terms,
+            engine,
+            *threads,
+            report,
         )
         if report is not None:
             report("searching", 1.0)
@@ -162,7 +171,7 @@ def in_numbers(k: Any, rest: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ..
     """Converts to Python's own numbers. The extension takes only these: it would hide what other types raise."""
     if type(k) is int and k <= MOST_ROWS and rest[1] is None and type(rest[-1]) in (int, str):
         return k, rest  # the usual case
-    where, min_score, scale, missing, engine, *threads = rest
+    where, min_score, scale, missing, terms, engine, *threads = rest
     if k is TEN_OR_ALL:
         k = 10 if min_score is None else None
     elif k is not None:
@@ -171,7 +180,7 @@ def in_numbers(k: Any, rest: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ..
         min_score = real_number("min_score", min_score)
         if math.isinf(min_score):
             raise InvalidArgument(f"min_score: {min_score} is not a finite number")
-    return k, (where, min_score, scale, missing, engine, *(integer("threads", count) for count in threads))
+    return k, (where, min_score, scale, missing, terms, engine, *(integer("threads", count) for count in threads))
 
 
 def is_matrix(weights: Any) -> bool:
@@ -249,10 +258,10 @@ def _weight(value: Any) -> float:
 
 
 def check_types(
-    k: int | None, where: Any, min_score: Any, scale: Any, missing: Any, engine: Any, threads: int = 0
+    k: int | None, where: Any, min_score: Any, scale: Any, missing: Any, terms: Any, engine: Any, threads: int = 0
 ) -> None:
     """Raises for the argument of a search that has the wrong type."""
-    for name, value in (("scale", scale), ("missing", missing), ("engine", engine)):
+    for name, value in (("scale", scale), ("missing", missing), ("terms", terms), ("engine", engine)):
         if not isinstance(value, str):
             raise TypeError(f"{name} is a text, not {value!r}")
     if k is not None:

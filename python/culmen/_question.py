@@ -44,7 +44,7 @@ class Question:
         self._weights = by_name(weights) if self._is_one else weights
         self._k = k
         self._rest = rest
-        self._where, self._min_score, self._scale, self._missing, self._searcher, self._threads = rest
+        self._where, self._min_score, self._scale, self._missing, self._terms, self._searcher, self._threads = rest
         self._rounds = rounds
         self._rows_of = rows_of
         self._allow_partial = allow_partial
@@ -85,7 +85,7 @@ class Question:
             raise InvalidArgument(
                 f"the matrix of weights has {matrix.shape[1]} columns for {num_attributes} attributes"
             )
-        is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
+        is_refused = ~np.isfinite(matrix).all(axis=1) | (~matrix.any(axis=1) & (self._terms == ""))
         if is_refused.any():
             raise InvalidArgument(f"query {is_refused.argmax()}: weights are finite, and not all of them are 0")
         return matrix
@@ -109,6 +109,8 @@ class Question:
     ) -> list[Asked]:
         """In one round or in two."""
         bounds = view.bounds(matrix, self._scale, self._missing)
+        if self._terms:
+            bounds = np.where(bounds == -np.inf, bounds, np.inf)  # what terms add is known to the shards alone
         floors = np.full(len(matrix), -np.inf if self._min_score is None else self._min_score)
         best = _most_promising(bounds)
         may_answer = bounds >= floors
@@ -135,7 +137,15 @@ class Question:
         kinds = view.schema.field_kinds if self._is_one else None
         queries = {s: np.flatnonzero(is_asked[s]) for s in range(len(is_asked)) if is_asked[s].any()}
         messages = _core.queries_messages(
-            view.names, matrix, self._k, self._where, floors, self._scale, self._missing, list(queries.values())
+            view.names,
+            matrix,
+            self._k,
+            self._where,
+            floors,
+            self._scale,
+            self._missing,
+            self._terms,
+            list(queries.values()),
         )
         threads = self._threads or view.engine.threads
         requests = {

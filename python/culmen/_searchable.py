@@ -51,6 +51,7 @@ class Searchable(Tabular):
         min_score: float | None = ...,
         scale: str = ...,
         missing: str = ...,
+        terms: str = ...,
         engine: str = ...,
         threads: int = ...,
     ) -> Result: ...
@@ -65,6 +66,7 @@ class Searchable(Tabular):
         min_score: ScoreOrEach = ...,
         scale: str = ...,
         missing: str = ...,
+        terms: str = ...,
         engine: str = ...,
         threads: int = ...,
         out: Out | None = ...,
@@ -81,6 +83,7 @@ class Searchable(Tabular):
         min_score: ScoreOrEach = ...,
         scale: str = ...,
         missing: str = ...,
+        terms: str = ...,
         engine: str = ...,
         threads: int = ...,
         out: Out | None = ...,
@@ -96,6 +99,7 @@ class Searchable(Tabular):
         min_score: ScoreOrEach = None,
         scale: str = "none",
         missing: str = "skip",
+        terms: str = "",
         engine: str = "auto",
         threads: int = ALL_CORES,
         out: Out | None = None,
@@ -117,6 +121,12 @@ class Searchable(Tabular):
             scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index.
             missing: "skip" leaves out rows that miss an attribute whose weight is not 0; "fill" ranks them by what
                 the build has chosen to stand in for it.
+            terms: what is added to the score besides weight times value, as a text: "2 * near(price, 100) +
+                log1p(reviews) - 0.5 * [brand = 'Sony']". Functions of a column, attribute or not, are near(column, value)
+                = -|x - value|, decay(column, origin, scale, exp), which is 1/2 at the distance scale (or linear, gauss),
+                log, log1p, sqrt and saturate(column, half) = x / (x + half); a condition in brackets counts 1 where it
+                holds. Rows without a value that the functions take are left out. With terms all weights may be 0. Not on
+                a GPU.
             engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.
             threads: that share a scan, or the queries of a matrix.
             out: arrays into which the answers to a matrix are written, (ids, scores, counts): int64 [queries, k],
@@ -139,8 +149,10 @@ class Searchable(Tabular):
         array([0, 2])
         >>> index.search({"price": -0.01, "rating": 1}, missing="fill").ids
         array([1, 0, 2])
+        >>> index.search({"rating": 1}, terms="0.02 * near(price, 450) + 3 * [brand = 'LG']").ids
+        array([2, 0])
         """
-        rest = (where, min_score, scale, missing, engine, threads)
+        rest = (where, min_score, scale, missing, terms, engine, threads)
         return search(self._handle, self._schema, weights, k, rest, out, progress)
 
     def explain(
@@ -152,12 +164,13 @@ class Searchable(Tabular):
         min_score: float | None = None,
         scale: str = "none",
         missing: str = "skip",
+        terms: str = "",
         engine: str = "auto",
         threads: int = ALL_CORES,
     ) -> Explanation:
         """The engine that search would use, why, and how long each engine would take. With the engine "auto" it costs
         as much as the search until a scan would begin."""
-        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
+        k, rest = in_numbers(k, (where, min_score, scale, missing, terms, engine, threads))
         try:
             report = self._handle.explain(by_name(weights), k, *rest)
         except TypeError:

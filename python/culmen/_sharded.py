@@ -238,6 +238,7 @@ class ShardedIndex:
         min_score: float | None = None,
         scale: str = "none",
         missing: str = "skip",
+        terms: str = "",
         engine: str = "auto",
         threads: int = ALL_CORES,
         allow_partial: bool = False,
@@ -257,7 +258,7 @@ class ShardedIndex:
             ShardUnavailable: for shards whose workers died again and again, or did not answer in time.
             FormatError, IoError: for a shard that is missing, damaged, or cannot be read.
         """
-        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
+        k, rest = in_numbers(k, (where, min_score, scale, missing, terms, engine, threads))
         check_types(k, *rest)
         question = Question(weights, k, rest, self._rounds, self._rows, allow_partial, timeout)
         return self._at_one_version(question.answered)
@@ -271,6 +272,7 @@ class ShardedIndex:
         min_score: float | None = None,
         scale: str = "none",
         missing: str = "skip",
+        terms: str = "",
         engine: str = "auto",
         threads: int = ALL_CORES,
     ) -> Any:
@@ -286,7 +288,7 @@ class ShardedIndex:
             An iterator over tables of pyarrow: all columns of the questions, `ids` and `scores`. A table is answered
             when it is asked for.
         """
-        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
+        k, rest = in_numbers(k, (where, min_score, scale, missing, terms, engine, threads))
         check_types(k, *rest)
         return self._search_many(questions, k, rest)
 

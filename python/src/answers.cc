@@ -163,7 +163,8 @@ std::vector<Query> queries_without_k(const QueryBatch& batch, std::size_t width)
                        .where = batch.where,
                        .min_score = batch.min_score,
                        .scale = batch.scale,
-                       .missing = batch.missing});
+                       .missing = batch.missing,
+                       .terms = batch.terms});
   }
   return queries;
 }

@@ -99,8 +99,8 @@ Index open(const nb::bytes& directory, bool writable, std::string_view durabilit
 
 SearchResult search(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                     std::optional<double> min_score, std::string_view scale, std::string_view missing,
-                    std::string_view engine, int num_threads) {
-  const Query query = query_of(index, weights, k, where, min_score, scale, missing);
+                    std::string_view terms, std::string_view engine, int num_threads) {
+  const Query query = query_of(index, weights, k, where, min_score, scale, missing, terms);
   const SearchOptions options = {
       .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
   const GilReleased released;
@@ -109,26 +109,27 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
 
 ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
-                          std::string_view missing, std::string_view engine, int num_threads, const Out& out,
-                          const nb::object& progress) {
+                          std::string_view missing, std::string_view terms, std::string_view engine,
+                          int num_threads, const Out& out, const nb::object& progress) {
   return search_many(
-      index, matrix_query_of(index, weights, k, where, min_score, scale, missing),
+      index, matrix_query_of(index, weights, k, where, min_score, scale, missing, terms),
       {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched(progress)},
       arrays_of(out));
 }
 
 ManyAnswers search_each(const Index& index, const Matrix& weights, const nb::list& ks, const nb::list& wheres,
                         const nb::list& min_scores, std::string_view scale, std::string_view missing,
-                        std::string_view engine, int num_threads, const nb::object& progress) {
+                        std::string_view terms, std::string_view engine, int num_threads,
+                        const nb::object& progress) {
   return search_many(
-      index, each_query_of(index, weights, ks, wheres, min_scores, scale, missing),
+      index, each_query_of(index, weights, ks, wheres, min_scores, scale, missing, terms),
       {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched(progress)});
 }
 
 nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                  std::optional<double> min_score, std::string_view scale, std::string_view missing,
-                 std::string_view engine, int num_threads) {
-  const Query query = query_of(index, weights, k, where, min_score, scale, missing);
+                 std::string_view terms, std::string_view engine, int num_threads) {
+  const Query query = query_of(index, weights, k, where, min_score, scale, missing, terms);
   const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
   return report(without_gil([&] { return index.explain(query, options); }));
 }
@@ -149,18 +150,18 @@ void bind_index(nb::module_& module) {
   });
   nb::class_<Index>(module, "Index")
       .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
-           nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("num_threads"))
       .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
-           nb::arg("num_threads"), nb::arg("out").noconvert().none() = nb::none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("num_threads"), nb::arg("out").noconvert().none() = nb::none(),
            nb::arg("progress").none() = nb::none())
       .def("search_each", search_each, nb::arg("weights"), nb::arg("ks"), nb::arg("wheres"),
-           nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"), nb::arg("engine"),
            nb::arg("num_threads"), nb::arg("progress").none() = nb::none())
       .def("explain", explain, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
-           nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("num_threads"))
       .def("get", rows_of_ids<Index>)
       .def("contains", [](const Index& index,
                           std::int64_t id) { return without_gil([&] { return index.contains(id); }); })

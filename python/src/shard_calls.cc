@@ -69,7 +69,8 @@ std::vector<std::byte> message_of(const QueryBatch& batch, std::size_t width, st
                        .where = batch.where,
                        .min_score = std::isinf(floors[q]) ? std::nullopt : std::optional(floors[q]),
                        .scale = batch.scale,
-                       .missing = batch.missing});
+                       .missing = batch.missing,
+                       .terms = batch.terms});
   }
   return encode(queries);
 }
@@ -77,8 +78,8 @@ std::vector<std::byte> message_of(const QueryBatch& batch, std::size_t width, st
 // One query a row of the matrix, and one message for each list of numbers of queries.
 nb::list queries_messages(const Index& names, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, const Scores& floors, std::string_view scale,
-                          std::string_view missing, const std::vector<Ids>& numbers) {
-  const MatrixQuery query = matrix_query_of(names, weights, k, where, std::nullopt, scale, missing);
+                          std::string_view missing, std::string_view terms, const std::vector<Ids>& numbers) {
+  const MatrixQuery query = matrix_query_of(names, weights, k, where, std::nullopt, scale, missing, terms);
   std::vector<std::vector<std::byte>> messages(numbers.size());
   {
     const GilReleased released;
@@ -94,8 +95,9 @@ nb::list queries_messages(const Index& names, const Matrix& weights, std::option
 
 SearchResult search_shards(const ShardedIndex& shards, nb::handle weights, std::optional<std::size_t> k,
                            nb::handle where, std::optional<double> min_score, std::string_view scale,
-                           std::string_view missing, std::string_view engine, int num_threads) {
-  const Query query = query_of(shards.shard(0), weights, k, where, min_score, scale, missing);
+                           std::string_view missing, std::string_view terms, std::string_view engine,
+                           int num_threads) {
+  const Query query = query_of(shards.shard(0), weights, k, where, min_score, scale, missing, terms);
   const SearchOptions options = {
       .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
   const GilReleased released;
@@ -105,17 +107,19 @@ SearchResult search_shards(const ShardedIndex& shards, nb::handle weights, std::
 ManyAnswers search_matrix_in_shards(const ShardedIndex& shards, const Matrix& weights,
                                     std::optional<std::size_t> k, nb::handle where,
                                     std::optional<double> min_score, std::string_view scale,
-                                    std::string_view missing, std::string_view engine, int num_threads) {
-  return search_many(shards, matrix_query_of(shards.shard(0), weights, k, where, min_score, scale, missing),
+                                    std::string_view missing, std::string_view terms, std::string_view engine,
+                                    int num_threads) {
+  return search_many(shards,
+                     matrix_query_of(shards.shard(0), weights, k, where, min_score, scale, missing, terms),
                      {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()});
 }
 
 // A copy on a GPU goes by its own rows, not by the statistics of all shards: so it answers neither queries that are
-// scaled by these nor those with stand-ins, and does not answer for another version than the index's.
+// scaled by these nor those with stand-ins; nor those with terms, which no GPU scores; and does not answer for another version than the index's.
 std::vector<SearchResult> search_on_gpu(const DeviceCopy* copy, const Index& index,
                                         const std::vector<Query>& queries, const SearchOptions& options) {
   const auto is_for_gpu = [](const Query& query) {
-    return query.scale == Scale::none && query.missing == Missing::skip;
+    return query.scale == Scale::none && query.missing == Missing::skip && query.terms.empty();
   };
   if (copy == nullptr || !std::ranges::all_of(queries, is_for_gpu)) return index.search(queries, options);
   for (const Query& query : queries) (void)index.score_bound(query, options);  // refuses what all rows refuse
@@ -352,7 +356,7 @@ void bind_shard_calls(nb::module_& module) {
              [](const Index& names, nb::handle weights) { return to_numpy(weights_of(names, weights)); });
   module.def("queries_messages", queries_messages, nb::arg("names"), nb::arg("weights"), nb::arg("k").none(),
              nb::arg("where").none(), nb::arg("floors"), nb::arg("scale"), nb::arg("missing"),
-             nb::arg("numbers"));
+             nb::arg("terms"), nb::arg("numbers"));
   module.def("answer_queries", answer_queries, nb::arg("index"), nb::arg("copy").none(), nb::arg("message"),
              nb::arg("statistics"), nb::arg("engine"), nb::arg("num_threads"), nb::arg("field_kinds").none());
   nb::class_<ShardedIndex>(module, "OpenShards")
@@ -361,11 +365,11 @@ void bind_shard_calls(nb::module_& module) {
                     return without_gil([&] { return ShardedIndex::of(shards); });
                   })
       .def("search", search_shards, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
-           nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("num_threads"))
       .def("search_matrix", search_matrix_in_shards, nb::arg("weights"), nb::arg("k").none(),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
-           nb::arg("engine"), nb::arg("num_threads"))
+           nb::arg("terms"), nb::arg("engine"), nb::arg("num_threads"))
       .def("get", rows_of_ids<ShardedIndex>);
   module.def("merge_parts", merge_parts, nb::arg("parts"), nb::arg("num_queries"), nb::arg("k").none());
   module.def("statistics", [](const Index& index) { return to_bytes(encode(index.statistics())); });

@@ -96,7 +96,7 @@ class ShardedTrial {
     std::vector<Query> queries;
     std::vector<std::vector<Answer>> expected;
     for (int q = 0; q < 12; ++q) {
-      Query query = random_field_query(random_, oracle, false);
+      Query query = random_field_query(random_, oracle, false, true);
       // All weights at the edge of overflow, which only the whole table decides.
       if (random_.chance(0.1))
         for (double& weight : query.weights) weight *= 1e300;
