@@ -258,6 +258,7 @@ Filter domains_of(std::span<const ScoreTerm> terms, const Snapshot& snapshot, Mi
     Filter takes = has_peak(term.function) ? column.is_not_null() : is_log ? column > 0.0 : column >= 0.0;
     if (missing == Missing::fill && found.kind == FilterColumn::Kind::attribute) {
       const auto i = static_cast<std::size_t>(found.position);
+      if (snapshot.stand_ins.empty()) continue;  // nor is there a row
       const double stand_in = oriented(snapshot.stand_ins[i], snapshot.attributes[i].preference);
       if (has_peak(term.function)) continue;
       if (is_log ? stand_in > 0 : stand_in >= 0) takes = takes || column.is_null();

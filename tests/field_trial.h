@@ -401,6 +401,11 @@ class FieldTrial {
         term.condition = index.filter(*condition);
         term.column = 0;
       }
+      // What the function does not have is not written.
+      if (term.function > TermFunction::decay_gauss) term.origin = 0.0;
+      if (term.function == TermFunction::near ||
+          (term.function > TermFunction::decay_gauss && term.function != TermFunction::saturate))
+        term.scale = 1;
       text += (text.empty() ? "" : " + ") + term.text();
     }
     doing_ = "\n  terms " + text;

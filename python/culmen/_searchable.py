@@ -122,11 +122,11 @@ class Searchable(Tabular):
             missing: "skip" leaves out rows that miss an attribute whose weight is not 0; "fill" ranks them by what
                 the build has chosen to stand in for it.
             terms: what is added to the score besides weight times value, as a text: "2 * near(price, 100) +
-                log1p(reviews) - 0.5 * [brand = 'Sony']". Functions of a column, attribute or not, are near(column, value)
-                = -|x - value|, decay(column, origin, scale, exp), which is 1/2 at the distance scale (or linear, gauss),
-                log, log1p, sqrt and saturate(column, half) = x / (x + half); a condition in brackets counts 1 where it
-                holds. Rows without a value that the functions take are left out. With terms all weights may be 0. Not on
-                a GPU.
+                log1p(reviews) - 0.5 * [brand = 'Sony']". Functions of a column, an attribute or not, are near(column,
+                value) = -|x - value|, decay(column, origin, scale, exp), which is 1/2 at the distance scale (or linear,
+                gauss), log, log1p, sqrt and saturate(column, half) = x / (x + half); a condition in brackets counts 1
+                where it holds. Rows without a value that the functions take are left out. With terms all weights may
+                be 0. Not on a GPU.
             engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.
             threads: that share a scan, or the queries of a matrix.
             out: arrays into which the answers to a matrix are written, (ids, scores, counts): int64 [queries, k],
