@@ -107,7 +107,7 @@ std::string json_text(const IndexInfo& info, const Schema& schema, const Recover
                {"label_column", schema.label_name},
                {"value_type", value_type_name(info)},
                {"rounded_values", info.rounded_values},
-               {"partitioning", partitioning_name(info.partitioning)},
+               {"partitioning", partition_name(info)},
                {"cluster", info.cluster},
                {"splits", info.num_splits},
                {"partitions", info.num_partitions},
