@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "coding/printable.h"
 #include "culmen/info.h"
-#include "tools/printable.h"
 
-namespace culmen::tools {
+namespace culmen {
 
 inline constexpr std::array<std::pair<std::string_view, Partitioning>, 4> kPartitionings = {
     {{"auto", Partitioning::automatic},
@@ -37,4 +37,4 @@ inline Partitioning parse_partitioning(std::string_view wanted) {
   return Partitioning::automatic;
 }
 
-}  // namespace culmen::tools
+}  // namespace culmen
