@@ -42,6 +42,7 @@ void ServedIndex::update_view() {
 }
 
 void ServedIndex::close() {
+  if (!options_.writable) return;
   index_.flush();
   index_.close();
 }

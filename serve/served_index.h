@@ -37,7 +37,7 @@ class ServedIndex {
   std::shared_ptr<const IndexView> view() const;
   // Call it after a change.
   void update_view();
-  // Makes all changes durable and releases the directory.
+  // Of an index that is served as writable: makes all changes durable and releases the directory.
   void close();
 
  private:

@@ -151,7 +151,7 @@ class ServeSearchTest(ServeCase):
             ({"weights": {"price": "1"}}, "weight of price: expected a number"),
             ({"weights": {"price": True}}, "expected a number"),
             ({"weights": [1]}, "1"),
-            ({"weights": {"price": 0}}, "0"),
+            ({"weights": {"price": 0}}, "all weights are zero"),
             ({"weights": {"price": 1e308}}, "overflow"),
             ({"weights": weights, "k": 0}, "k: expected 1 or more"),
             ({"weights": weights, "k": 2.5}, "k: expected a whole number"),
@@ -239,6 +239,20 @@ class ServeRowsTest(ServeCase):
         self.assertAlmostEqual(sum(part["share"] for part in why["parts"]), why["score"])
         self.assertNotIn("score", self.answer("POST", "/why", {**QUESTION, "where": "price < 1", "id": 7}))
         self.assertEqual(self.answer("POST", "/why", {**QUESTION, "id": 1}), {"id": 1})
+
+    def test_shows_distributions(self):
+        rows = "\n".join(f"{i},{i % 100},{'rare' if i % 50 == 0 else 'often'}" for i in range(2000))
+        self.write("big.csv", "id,a,kind\n" + rows + "\n")
+        self.culmen("build", "big.csv", "-o", "big", "--id", "id", "--attributes", "a")
+        self.culmen("build", "big.csv", "-o", "big.shards", "--id", "id", "--attributes", "a", "--shards", 3)
+        for directory in ["big", "big.shards"]:
+            self.serve(directory=directory)
+            found = self.answer("GET", "/distributions")
+            (a,) = found["attributes"]
+            self.assertEqual(sum(a["counts"]), found["rows"])
+            self.assertTrue(0 <= a["low"] <= 3 and 96 <= a["high"] <= 99, a)
+            self.assertTrue(all(0.3 < 48 * count / found["rows"] < 3 for count in a["counts"]), a)
+            self.assertEqual(found["fields"], [{"name": "kind", "texts": ["often", "rare"]}])
 
     def test_follows_another_writer(self):
         self.serve()
@@ -430,7 +444,7 @@ class ServeGuardTest(ServeCase):
         body = json.dumps(QUESTION)
         for name, request in {
             "no http": "\x16\x03\x01 hello\r\n\r\n",
-            "no host": "GET /info HTTP/1.1\r\n\r\n",
+            "no host": "GET /info HTTP/1.1\r\nConnection: close\r\n\r\n",
             "two lengths": head + f"Content-Length: 3\r\nContent-Length: {len(body)}\r\n\r\n" + body,
             "length and chunks": head + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             "chunks and length": head + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
@@ -508,6 +522,88 @@ class ServeGuardTest(ServeCase):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(5), 0)  # an idle connection does not hold it up
         connection.close()
+
+
+class ServeDescriptionTest(ServeCase):
+    def fits(self, value, schema, where):
+        """Fails unless the value is as the schema says: the part of JSON Schema that the description uses."""
+        if "$ref" in schema:
+            schema = self.description["components"]["schemas"][schema["$ref"].split("/")[-1]]
+        if "oneOf" in schema:
+            return self.fits_one(value, schema["oneOf"], where)
+        if "enum" in schema:
+            return self.assertIn(value, schema["enum"], where)
+        if "const" in schema:
+            return self.assertEqual(value, schema["const"], where)
+        kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        types = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
+        is_kind = [value is None if kind == "null" else isinstance(value, types[kind]) for kind in kinds]
+        self.assertTrue(any(is_kind), f"{where}: {value} is no {kinds}")
+        if isinstance(value, list):
+            for i, item in enumerate(value):
+                self.fits(item, schema["items"], f"{where}[{i}]")
+        if isinstance(value, dict):
+            self.assertLessEqual(set(schema.get("required", [])), set(value), where)
+            for name, member in value.items():
+                part = schema.get("properties", {}).get(name, schema.get("additionalProperties", True))
+                self.assertIsNot(part, False, f"{where}.{name} is not described")
+                if part is not True:
+                    self.fits(member, part, f"{where}.{name}")
+
+    def fits_one(self, value, schemas, where):
+        problems = []
+        for schema in schemas:
+            try:
+                return self.fits(value, schema, where)
+            except AssertionError as error:
+                problems.append(str(error))
+        self.fail(f"{where}: {problems}")
+
+    def test_every_path_does_what_the_description_says(self):
+        self.serve_writable()
+        self.description = self.answer("GET", "/openapi.json")
+        done = set()
+        for path, methods in self.description["paths"].items():
+            for method, operation in methods.items():
+                target = path + "".join(
+                    f"?{one['name']}={','.join(map(str, one['example']))}" for one in operation.get("parameters", [])
+                )
+                content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+                if content:
+                    self.fits(content["example"], content["schema"], f"{path}: example")
+                status, headers, answer = self.ask(
+                    method.upper(), target, content and content["example"], token=TOKEN if "security" in operation else None
+                )
+                self.assertEqual(status, 200, answer)
+                ((kind, described),) = operation["responses"]["200"]["content"].items()
+                self.assertTrue(headers["Content-Type"].startswith(kind), path)
+                self.fits(answer, described["schema"], path)
+                if content:
+                    found, _, error = self.ask(method.upper(), path, {"nonsense": 1}, token=TOKEN)
+                    self.assertEqual(found, 400)
+                    problem = operation["responses"]["default"]["content"]["application/json"]["schema"]
+                    self.fits(error, problem, f"{path}: error")
+                done.add(path)
+        self.assertEqual(len(done), 13)
+
+    def test_questions_have_the_described_members(self):
+        self.serve()
+        self.description = self.answer("GET", "/openapi.json")
+        known = set(self.description["components"]["schemas"]["Question"]["properties"])
+        _, _, answer = self.ask("POST", "/search", {"nonsense": 1})
+        listed = answer["error"]["message"].split("it may have ")[1]
+        self.assertEqual(set(listed.split(", ")), known)
+
+    def test_metrics_are_in_the_text_format(self):
+        self.serve()
+        self.answer("POST", "/search", QUESTION)
+        self.ask("GET", "/nothing")
+        for line in self.answer("GET", "/metrics").splitlines():
+            self.assertRegex(line, r'\A(# (HELP|TYPE) culmen_\w+ .+|culmen_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)\Z')
+        metrics = self.answer("GET", "/metrics")
+        self.assertIn('culmen_requests_total{route="other",status="404"} 1', metrics)
+        self.assertIn("culmen_questions_total 1\n", metrics)
+        self.assertIn('le="+Inf"} 3\n', metrics)
 
 
 if __name__ == "__main__":
