@@ -19,7 +19,7 @@ using TextSink = std::function<void(std::string_view)>;
 
 // {"id":7,"label":"...","attributes":{...},"fields":{...}}: values by their columns' names, attributes and fields apart.
 // Numbers read back to the same bits; dates and timestamps are ISO text; missing values are null.
-Json row_json(const Row& row, const IndexInfo& info, const std::vector<ShownColumn>& columns);
+std::string row_text(const Row& row, const IndexInfo& info, const std::vector<ShownColumn>& columns);
 
 // {"weights":{...},"results":[...],"stats":{...}}. Hit by hit: an answer may have as many rows as the index, and its JSON
 // should not be in memory at once.

@@ -71,16 +71,18 @@ std::vector<std::int64_t> ids_of_target(std::string_view target) {
   }
 }
 
-std::string answers_text(const std::vector<Question>& questions, const std::vector<SearchResult>& results,
-                         const IndexView& view, std::size_t max_rows) {
+// `shown`: the columns of those questions that choose them.
+std::string answers_text(const std::vector<Question>& questions,
+                         const std::vector<std::vector<ShownColumn>>& shown,
+                         const std::vector<SearchResult>& results, const IndexView& view,
+                         std::size_t max_rows) {
   std::string body = "{\"queries\":[";
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].hits.size() > max_rows)
       throw InvalidArgument(
           fmt::format("more than {} rows reach min_score: give k, or a higher score", max_rows));
     if (i != 0) body += ",\n";
-    const std::vector<ShownColumn> shown = shown_columns(view.info, questions[i].show, {}, "show");
-    write_answer_json(questions[i].query, results[i], view.info, shown,
+    write_answer_json(questions[i].query, results[i], view.info, questions[i].show ? shown[i] : view.columns,
                       [&body](std::string_view text) { body += text; });
   }
   return body + "]}\n";
@@ -230,10 +232,12 @@ void Service::get(Request request) {
   later(request.reply, [this, ids = std::move(ids), show = std::move(show)] {
     const std::shared_ptr<const IndexView> view = index_.view();
     const std::vector<ShownColumn> shown = shown_columns(view->info, show, {}, "show");
-    Json rows = Json::array();
-    for (const std::optional<Row>& row : index_.index().get(ids))
-      rows.push_back(row ? row_json(*row, view->info, shown) : Json(nullptr));
-    return json_response({{"rows", std::move(rows)}});
+    std::string body = "{\"rows\":[";
+    for (const std::optional<Row>& row : index_.index().get(ids)) {
+      if (body.back() != '[') body += ",\n";
+      body += row ? row_text(*row, view->info, shown) : "null";
+    }
+    return Response{.body = body + "]}\n"};
   });
 }
 
@@ -245,20 +249,22 @@ void Service::search(Request request) {
   limit_rows(*questions, options_.limits.rows);
   check_engines(*questions);
   Asked asked;
-  for (const Question& question : *questions) {
-    static_cast<void>(shown_columns(view->info, question.show, {}, "show"));  // throws for an unknown column
+  std::vector<std::vector<ShownColumn>> shown(questions->size());
+  for (std::size_t i = 0; i < questions->size(); ++i) {
+    const Question& question = (*questions)[i];
+    if (question.show) shown[i] = shown_columns(view->info, question.show, {}, "show");
     index_.index().check(question.query);
     asked.queries.push_back(question.query);
   }
   asked.engine = questions->front().engine;
   asked.deadline = std::chrono::steady_clock::now() + options_.limits.question_time;
   asked.is_gone = std::move(request.is_gone);
-  asked.answer = [reply = std::move(request.reply), questions, view,
+  asked.answer = [reply = std::move(request.reply), questions, view, shown = std::move(shown),
                   max_rows = options_.limits.rows](Answered answered) {
     auto shared = std::make_shared<Answered>(std::move(answered));
-    reply([shared, questions, view, max_rows] {
+    reply([shared, questions, view, shown, max_rows] {
       if (shared->error) std::rethrow_exception(shared->error);
-      return Response{.body = answers_text(*questions, shared->results, *view, max_rows)};
+      return Response{.body = answers_text(*questions, shown, shared->results, *view, max_rows)};
     });
   };
   queue_.ask(std::move(asked));

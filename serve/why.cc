@@ -60,7 +60,7 @@ Json why_json(const AnyIndex& index, const IndexView& view, const Question& ques
   Json json = {{"id", id}};
   const std::vector<std::optional<Row>> rows = index.get(std::vector<std::int64_t>{id});
   if (!rows.front()) return json;
-  json["row"] = row_json(*rows.front(), view.info, view.columns);
+  json["row"] = Json::parse(row_text(*rows.front(), view.info, view.columns));
   Query alone = question.query;
   alone.where = alone.where && id_col() == Literal(id);
   alone.k = 1;
