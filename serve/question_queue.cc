@@ -109,6 +109,8 @@ void QuestionQueue::answer_together(Batch& batch) {
     batch.front().answer({.results = std::move(results)});
     return;
   }
+  options.num_threads =
+      1;  // the other workers have the other cores: a batch is of questions that found none idle
   std::vector<Query> queries;
   for (const Asked& asked : batch) queries.insert(queries.end(), asked.queries.begin(), asked.queries.end());
   std::vector<SearchResult> results = search_(queries, options);

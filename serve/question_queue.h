@@ -38,12 +38,12 @@ struct Answered {
 
 // What one request asks.
 struct Asked {
-  std::vector<Query> queries;
+  std::vector<Query> queries = {};
   Engine engine = Engine::automatic;
-  std::chrono::steady_clock::time_point deadline;
-  std::function<bool()> is_gone;  // nobody waits for the answer any more; looked at while it takes long
-  std::function<void(Answered)> answer;  // called once, by a thread of the queue; must not throw
-  bool alone = false;                    // not in a batch with others: it was slow in one
+  std::chrono::steady_clock::time_point deadline = {};
+  std::function<bool()> is_gone = {};  // nobody waits for the answer any more; looked at while it takes long
+  std::function<void(Answered)> answer = {};  // called once, by a thread of the queue; must not throw
+  bool alone = false;                         // not in a batch with others: it was slow in one
 };
 
 struct QueueStats {

@@ -187,7 +187,7 @@ void Service::later(Reply reply, std::function<Response()> work) {
 std::vector<SearchResult> Service::search_index(std::span<const Query> queries,
                                                 const SearchOptions& options) {
   SearchOptions how = options;
-  how.num_threads = options_.num_threads;
+  if (how.num_threads == kAllCores) how.num_threads = options_.num_threads;
   std::vector<SearchResult> results;
   if (queries.size() == 1) {
     results.push_back(index_.index().search(queries.front(), how));
