@@ -145,7 +145,12 @@ class PageTest(ServeCase):
         self.load(self.browser.run("location.hash"))  # the address has everything
         self.assertEqual(self.table(), before)
         self.wait("document.querySelectorAll('#why .part').length === 4")
-        for language, part in [("python", "index.search({"), ("cpp", ".weights ="), ("curl", "/search"), ("shell", "-k 20")]:
+        for language, part in [
+            ("python", "index.search({"),
+            ("cpp", ".weights ="),
+            ("curl", "/search"),
+            ("shell", "-k 20"),
+        ]:
             self.set("#language", language, "change")
             self.assertIn(part, self.browser.run("document.querySelector('#code').textContent"))
         self.browser.run("document.querySelector('#draw-map').click()")
@@ -181,7 +186,9 @@ class PageTest(ServeCase):
         self.assertEqual(self.browser.run(unnamed), 0)
         self.assertEqual(self.browser.run("new Set([...document.querySelectorAll('[id]')].map((one) => one.id)).size === document.querySelectorAll('[id]').length"), True)  # fmt: skip
         for width in (360, 820, 1440):
-            self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+            self.browser.call(
+                "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
+            )
             for theme in ("light", "dark"):
                 self.browser.call(
                     "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}]

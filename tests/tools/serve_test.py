@@ -305,7 +305,7 @@ class ServeWritesTest(ServeCase):
         self.write(
             "typed.csv",
             "id,a,n,flag,day,at,zoned,text\n"
-            "1,1.5,9007199254740993,true,2024-02-29,2024-02-29 12:30:00,2024-02-29T12:30:00.250Z,\"x\"\n",
+            '1,1.5,9007199254740993,true,2024-02-29,2024-02-29 12:30:00,2024-02-29T12:30:00.250Z,"x"\n',
         )
         self.culmen("build", "typed.csv", "-o", "typed", "--id", "id", "--attributes", "a")
         self.write("token", TOKEN)
@@ -468,7 +468,7 @@ class ServeGuardTest(ServeCase):
         self.assertIn("HTTP/1.1 200", self.send(chunked.encode()))
         invited = head + f"Expect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n"
         self.assertIn("HTTP/1.1 100", self.send(invited.encode()))
-        old = f"GET /health HTTP/1.0\r\nHost: localhost\r\n\r\n"
+        old = "GET /health HTTP/1.0\r\nHost: localhost\r\n\r\n"
         self.assertRegex(self.send(old.encode()), r"(?s)HTTP/1\.0 200 .*ok")
 
     def test_limits(self):
@@ -572,7 +572,10 @@ class ServeDescriptionTest(ServeCase):
                 if content:
                     self.fits(content["example"], content["schema"], f"{path}: example")
                 status, headers, answer = self.ask(
-                    method.upper(), target, content and content["example"], token=TOKEN if "security" in operation else None
+                    method.upper(),
+                    target,
+                    content and content["example"],
+                    token=TOKEN if "security" in operation else None,
                 )
                 self.assertEqual(status, 200, answer)
                 ((kind, described),) = operation["responses"]["200"]["content"].items()
@@ -599,7 +602,9 @@ class ServeDescriptionTest(ServeCase):
         self.answer("POST", "/search", QUESTION)
         self.ask("GET", "/nothing")
         for line in self.answer("GET", "/metrics").splitlines():
-            self.assertRegex(line, r'\A(# (HELP|TYPE) culmen_\w+ .+|culmen_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)\Z')
+            self.assertRegex(
+                line, r'\A(# (HELP|TYPE) culmen_\w+ .+|culmen_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)\Z'
+            )
         metrics = self.answer("GET", "/metrics")
         self.assertIn('culmen_requests_total{route="other",status="404"} 1', metrics)
         self.assertIn("culmen_questions_total 1\n", metrics)
