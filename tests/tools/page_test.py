@@ -9,6 +9,7 @@ import unittest
 
 from serve_test import ServeCase
 
+TABLE = "[...document.querySelectorAll('#rows tr')].map((row) => Number(row.dataset.id))"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
@@ -102,7 +103,7 @@ class PageTest(ServeCase):
             time.sleep(0.05)
 
     def table(self):
-        return self.browser.run("[...document.querySelectorAll('#rows tr')].map((row) => Number(row.dataset.id))")
+        return self.browser.run(TABLE)
 
     def expected(self, *options):
         out, _ = self.culmen("query", "table", *options, "--scale", "minmax", "--format", "json")
@@ -116,7 +117,7 @@ class PageTest(ServeCase):
 
     def shows(self, *options):
         expected = self.expected(*options)
-        self.wait(f"JSON.stringify([...document.querySelectorAll('#rows tr')].map((row) => Number(row.dataset.id))) === '{json.dumps(expected, separators=(',', ':'))}'")  # fmt: skip
+        self.wait(f"JSON.stringify({TABLE}) === '{json.dumps(expected, separators=(',', ':'))}'")
 
     def test_every_control(self):
         self.shows("-w", "price=-0.5,rating=0.5")
@@ -132,7 +133,8 @@ class PageTest(ServeCase):
         self.set('#filters input[aria-label="opened at least"]', "2024-01-20")
         self.shows("-w", "price=-0.49,rating=1", "--where", "price > 300 and city = '<b>' and opened >= '2024-01-20'")
         self.set("#k", "20", "change")
-        self.shows("-w", "price=-0.49,rating=1", "-k", 20, "--where", "price > 300 and city = '<b>' and opened >= '2024-01-20'")  # fmt: skip
+        where = "price > 300 and city = '<b>' and opened >= '2024-01-20'"
+        self.shows("-w", "price=-0.49,rating=1", "-k", 20, "--where", where)
         self.set("#where", "price >")
         self.wait("document.querySelector('#problem').textContent.includes('expected')")
         self.set("#where", "price > 300")
@@ -184,7 +186,8 @@ class PageTest(ServeCase):
         unnamed = """[...document.querySelectorAll('button, input, select, canvas, th')].filter((one) =>
             !(one.labels?.length || one.ariaLabel || one.textContent.trim() || one.closest('[hidden]'))).length"""
         self.assertEqual(self.browser.run(unnamed), 0)
-        self.assertEqual(self.browser.run("new Set([...document.querySelectorAll('[id]')].map((one) => one.id)).size === document.querySelectorAll('[id]').length"), True)  # fmt: skip
+        ids = self.browser.run("[...document.querySelectorAll('[id]')].map((one) => one.id)")
+        self.assertEqual(len(ids), len(set(ids)))
         for width in (360, 820, 1440):
             self.browser.call(
                 "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
