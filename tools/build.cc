@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "coding/partitioning_names.h"
+#include "coding/printable.h"
 #include "culmen/device.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
@@ -24,8 +26,6 @@
 #include "tools/item_list.h"
 #include "tools/missing.h"
 #include "tools/numbers.h"
-#include "tools/partitioning_names.h"
-#include "tools/printable.h"
 #include "tools/progress_bar.h"
 #include "tools/streams.h"
 #include "tools/table_hints.h"

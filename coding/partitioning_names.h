@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "base/partition_names.h"
-#include "tools/printable.h"
+#include "coding/printable.h"
+#include "culmen/info.h"
 
-namespace culmen::tools {
+namespace culmen {
 
 // "kd, clustered by city".
 inline std::string partitioning_text(const IndexInfo& info) {
@@ -30,4 +31,4 @@ inline void set_partitioning(std::string_view name, BuildOptions& options) {
   if (name != kAutomatic) set_partitions(kPartitionNames.parse(name), options);
 }
 
-}  // namespace culmen::tools
+}  // namespace culmen
