@@ -10,6 +10,7 @@
 #include "api/read_row.h"
 #include "base/floating_point_scope.h"
 #include "index/build/bulk_load.h"
+#include "index/build/partition_cuts.h"
 #include "index/find_rows.h"
 #include "index/snapshot_fields.h"
 #include "index/storage/store.h"
@@ -194,10 +195,10 @@ IndexInfo Index::info() const {
   info.value_type = s.value_type;
   info.has_labels = s.has_labels;
   info.partitioning = s.partitioner->kind();
+  info.shells = lacks_shells(*s.partitioner) ? Shells::none : Shells::sums;
+  info.row_order = s.partitioner->row_order();
   info.cluster = s.cluster_name();
-  const std::vector<std::int32_t>& splits = s.partitioner->splits();
-  info.num_splits =
-      splits.size() > 1 && splits[0] == 1 ? splits[1] : 0;  // with shells there is no single number
+  info.num_splits = is_grid(*s.partitioner) ? s.partitioner->splits().back() : 0;
   info.num_partitions = s.partitioner->num_partitions();
   info.leaf_rows = s.leaf_rows;
   info.num_leaves = s.num_leaves;

@@ -29,7 +29,7 @@ case "${1:-}" in
     ;;
 esac
 
-folders=(include base index query cpu planner gpu select api shard table tools python tests bench examples)
+folders=(include base index query cpu planner gpu select api shard table coding serve tools python tests bench examples)
 find "${folders[@]}" \( -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 | xargs -0 "$format" "${mode[@]}"
 status=0
 "$ruff" check --quiet "${ruff_check[@]}" || status=1

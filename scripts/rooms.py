@@ -35,6 +35,8 @@ ROOMS = [
     "api",
     "shard",
     "table",
+    "coding",
+    "serve",
     "tools",
 ]
 ENDINGS = {".h", ".cc", ".cu", ".cuh"}

@@ -18,7 +18,7 @@ python_options=(-DCULMEN_BUILD_PYTHON=OFF)
 [[ ! -x "$python" ]] || python_options=(-DCULMEN_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$python")
 cmake --preset release -B "$build" -DCMAKE_UNITY_BUILD=OFF "${python_options[@]}" >/dev/null
 
-rooms=(base index query cpu planner gpu select api shard table tools python/src)
+rooms=(base index query cpu planner gpu select api shard table coding serve tools python/src)
 
 # The library's files, those of the latest commits first.
 newest_first() {

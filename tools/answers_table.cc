@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "coding/printable.h"
 #include "tools/answers.h"
 #include "tools/numbers.h"
-#include "tools/printable.h"
 #include "tools/weights.h"
 
 namespace culmen::tools {

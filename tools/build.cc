@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "coding/partitioning_names.h"
+#include "coding/printable.h"
 #include "culmen/device.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
@@ -24,8 +26,6 @@
 #include "tools/item_list.h"
 #include "tools/missing.h"
 #include "tools/numbers.h"
-#include "tools/partitioning_names.h"
-#include "tools/printable.h"
 #include "tools/progress_bar.h"
 #include "tools/streams.h"
 #include "tools/table_hints.h"
@@ -122,7 +122,7 @@ BuildOptions build_options(const Table& table, const BuildArguments& arguments, 
   } else {
     options.device = devices.front();
   }
-  options.partitioning = parse_partitioning(arguments.partition);
+  set_partitioning(arguments.partition, options);
   if (arguments.type == "f32") options.value_type = ValueType::float32;
   // Without a value to go by, a later insert must not be refused.
   if (arguments.type == "f64" || (arguments.type == "auto" && table.num_rows == 0))
@@ -344,9 +344,11 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
       ->check(CLI::IsMember({"auto", "f32", "f64"}))
       ->group("Index");
   command
-      .add_option("--partition", arguments.partition,
-                  "How rows are grouped; auto: kd, or angle for more than 8 attributes (default auto)")
-      ->check(CLI::IsMember({"auto", "kd", "angle", "random"}))
+      .add_option(
+          "--partition", arguments.partition,
+          "How rows are grouped; flat: without shells, sum: ordered by their sums (default auto: kd, or\n"
+          "angle for more than 8 attributes; in large tables what reads least on a sample)")
+      ->check(CLI::IsMember(partitioning_names()))
       ->group("Index");
   command
       .add_option(

@@ -6,8 +6,8 @@
 #include <string>
 #include <system_error>
 
+#include "coding/any_index.h"
 #include "culmen/index.h"
-#include "tools/any_index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
 #include "tools/streams.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "coding/any_index.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
-#include "tools/any_index.h"
 #include "tools/commands.h"
 #include "tools/id_list.h"
 #include "tools/numbers.h"

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "coding/printable.h"
 #include "culmen/error.h"
 #include "tools/interrupt.h"
 #include "tools/output.h"
-#include "tools/printable.h"
 #include "tools/streams.h"
 
 namespace culmen::tools {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "coding/any_index.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "table/column_selection.h"
-#include "tools/any_index.h"
 #include "tools/commands.h"
 #include "tools/csv_cell.h"
 #include "tools/id_list.h"

@@ -1,87 +1,28 @@
 #include <fmt/core.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "coding/any_index.h"
+#include "coding/info_json.h"
+#include "coding/partitioning_names.h"
+#include "coding/printable.h"
 #include "culmen/index.h"
-#include "tools/any_index.h"
 #include "tools/commands.h"
-#include "tools/missing.h"
 #include "tools/numbers.h"
-#include "tools/partitioning_names.h"
-#include "tools/printable.h"
 #include "tools/result.h"
 #include "tools/value_text.h"
 
 namespace culmen::tools {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct InfoArguments {
   std::string directory;
   bool json = false;
 };
-
-std::string_view role_name(FieldRole role) {
-  return role == FieldRole::filter ? "filter" : "stored";
-}
-std::string_view value_type_name(const IndexInfo& info) {
-  return info.value_type == ValueType::float32 ? "float32" : "float64";
-}
-std::string_view preference_name(const AttributeInfo& attribute) {
-  return attribute.preference == Preference::high ? "high" : "low";
-}
-
-void add_format(const ColumnFormat& format, Json& column) {
-  column["type"] = type_name(format.type);
-  if (format.type != ColumnType::timestamp) return;
-  column["unit"] = unit_name(format.unit);
-  column["time_zone"] = format.time_zone;
-}
-
-Json attributes_json(const IndexInfo& info) {
-  Json attributes = Json::array();
-  for (const AttributeInfo& attribute : info.attributes) {
-    Json json = {{"name", attribute.name},
-                 {"prefer", preference_name(attribute)},
-                 {"minimum", attribute.minimum},
-                 {"maximum", attribute.maximum},
-                 {"has_missing", attribute.has_missing},
-                 {"stand_in", stand_in_name(attribute.stand_in)}};
-    if (attribute.stand_in != StandIn::refuse) json["stand_in_value"] = attribute.stand_in_value;
-    add_format(attribute.format, json);
-    attributes.push_back(std::move(json));
-  }
-  return attributes;
-}
-
-Json fields_json(const IndexInfo& info) {
-  Json fields = Json::array();
-  for (const FieldInfo& field : info.fields) {
-    Json json = {{"name", field.field.name},
-                 {"role", role_name(field.field.role)},
-                 {"has_missing", field.has_missing}};
-    if (field.field.is_text() && field.field.role == FieldRole::filter) json["texts"] = field.num_texts;
-    add_format(field.field.format, json);
-    fields.push_back(std::move(json));
-  }
-  return fields;
-}
-
-Json shards_json(const std::vector<ShardInfo>& shards) {
-  Json list = Json::array();
-  for (const ShardInfo& shard : shards)
-    list.push_back({{"directory", shard.directory},
-                    {"uuid", shard.uuid},
-                    {"version", shard.version},
-                    {"rows", shard.statistics.num_rows}});
-  return list;
-}
 
 std::string shards_text(const std::vector<ShardInfo>& shards) {
   if (shards.empty()) return "";
@@ -90,36 +31,6 @@ std::string shards_text(const std::vector<ShardInfo>& shards) {
     text += fmt::format("  {:<20} {}, version {}\n", shard.directory,
                         counted(shard.statistics.num_rows, "row"), shard.version);
   return text;
-}
-
-std::string json_text(const IndexInfo& info, const Schema& schema, const RecoveryInfo& log,
-                      const std::vector<ShardInfo>& shards) {
-  Json json = {{"uuid", info.uuid},
-               {"version", info.version},
-               {"log_batches", log.num_batches},
-               {"log_dropped_bytes", log.dropped_bytes},
-               {"compact_advised", info.compact_advised},
-               {"rows", info.num_rows},
-               {"attributes", attributes_json(info)},
-               {"fields", fields_json(info)},
-               {"labels", info.has_labels},
-               {"id_column", schema.id_name},
-               {"label_column", schema.label_name},
-               {"value_type", value_type_name(info)},
-               {"rounded_values", info.rounded_values},
-               {"partitioning", partitioning_name(info.partitioning)},
-               {"cluster", info.cluster},
-               {"splits", info.num_splits},
-               {"partitions", info.num_partitions},
-               {"leaf_rows", info.leaf_rows},
-               {"leaves", info.num_leaves},
-               {"nodes", info.num_nodes},
-               {"height", info.height},
-               {"data_bytes", info.data_bytes},
-               {"overhead_bytes", info.overhead_bytes},
-               {"code_bytes", info.code_bytes}};
-  if (!shards.empty()) json["shards"] = shards_json(shards);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 std::string attributes_text(const IndexInfo& info) {
@@ -207,8 +118,10 @@ ExitCode run(const InfoArguments& arguments) {
   const Schema schema = index.schema();
   const std::vector<ShardInfo> shards =
       index.sharded() == nullptr ? std::vector<ShardInfo>() : index.sharded()->shards();
-  return print_result(arguments.json ? json_text(info, schema, log, shards)
-                                     : text(info, schema, log, shards, arguments.directory));
+  return print_result(
+      arguments.json
+          ? info_json(info, schema, log, shards).dump(2, ' ', false, Json::error_handler_t::replace) + '\n'
+          : text(info, schema, log, shards, arguments.directory));
 }
 
 }  // namespace

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/number_text.h"
+#include "coding/any_index.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/table_io.h"
 #include "table/column_selection.h"
-#include "tools/any_index.h"
 #include "tools/column_value.h"
 #include "tools/interrupt.h"
 #include "tools/item_list.h"

@@ -44,6 +44,7 @@ ExitCode run(int argc, char** argv) {
   add_verify(program);
   add_repair(program);
   add_rebalance(program);
+  add_serve(program);
   add_help(program);
   check_command(program.app, argc, argv);
   try {

@@ -7,20 +7,14 @@
 #include <string>
 #include <unordered_set>
 
-#include "base/enum_names.h"
 #include "base/suggestion.h"
+#include "coding/columns.h"
 #include "culmen/error.h"
 #include "tools/item_list.h"
 #include "tools/numbers.h"
 
 namespace culmen::tools {
 namespace {
-
-constexpr EnumNames<StandIn, 4> kStandIns = {"policy",
-                                             {{{"worst", StandIn::worst},
-                                               {"median", StandIn::median},
-                                               {"mean", StandIn::mean},
-                                               {"refuse", StandIn::refuse}}}};
 
 void set_stand_in(std::string_view policy, Attribute& attribute) {
   if (const std::optional<StandIn> known = kStandIns.find(policy)) {
@@ -66,10 +60,6 @@ void set_stand_ins(std::string_view text, std::vector<Attribute>& attributes) {
       throw InvalidArgument(fmt::format("--missing: attribute '{}' is named twice", name));
     set_stand_in(policy, *found);
   }
-}
-
-std::string_view stand_in_name(StandIn stand_in) {
-  return stand_in == StandIn::number ? "number" : kStandIns.name(stand_in);
 }
 
 }  // namespace culmen::tools

@@ -12,7 +12,4 @@ namespace culmen::tools {
 // InvalidArgument for an unknown policy or attribute, and for one that is named twice.
 void set_stand_ins(std::string_view text, std::vector<Attribute>& attributes);
 
-// "worst", "median", ...
-std::string_view stand_in_name(StandIn stand_in);
-
 }  // namespace culmen::tools

@@ -4,29 +4,12 @@
 
 #include <string>
 
-#include "tools/json_text.h"
+#include "coding/answer_json.h"
+#include "coding/json_text.h"
 #include "tools/weights.h"
 
 namespace culmen::tools {
 namespace {
-
-std::string device_text(int device) {
-  return device == kNoDevice ? "cpu" : fmt::format("cuda:{}", device);
-}
-
-Json plan_json(const Query& query, const IndexInfo& info, const Explanation& plan) {
-  Json predictions = Json::array();
-  for (const Prediction& prediction : plan.predictions)
-    predictions.push_back({{"engine", engine_name(prediction.engine)},
-                           {"device", device_text(prediction.device)},
-                           {"elapsed_us", prediction.elapsed_us}});
-  return {{"weights", weights_json(query, info)},
-          {"plan",
-           {{"engine", engine_name(plan.engine)},
-            {"reason", plan.reason},
-            {"predictions", predictions},
-            {"text", plan.text}}}};
-}
 
 Json placement_json(const Placement& place) {
   return {{"device", device_text(place.device)},

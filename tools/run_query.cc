@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "coding/any_index.h"
 #include "culmen/device_group.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "tools/answers.h"
-#include "tools/any_index.h"
 #include "tools/column_names.h"
 #include "tools/device_number.h"
 #include "tools/id_list.h"

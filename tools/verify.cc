@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "coding/any_index.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
-#include "tools/any_index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
 #include "tools/result.h"

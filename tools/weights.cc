@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "base/number_text.h"
+#include "coding/known_names.h"
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "tools/column_names.h"
 #include "tools/column_value.h"
 #include "tools/item_list.h"
-#include "tools/known_names.h"
 #include "tools/numbers.h"
 
 namespace culmen::tools {

@@ -169,7 +169,8 @@ class Index {
   // Throws as search(), and for weights that are not a whole number of rows.
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
   // The same into arrays of the caller's; returns the version that was searched. Throws InvalidArgument for arrays of
-  // other sizes. After an exception they may have answers to some of the queries.
+  // other sizes, and for those that overlap each other or the weights. After an exception they may have answers to some
+  // of the queries.
   std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                              const SearchOptions& options = {}) const;
 

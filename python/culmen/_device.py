@@ -11,10 +11,11 @@ import numpy as np
 from . import _core
 from ._errors import InvalidArgument
 from ._progress import Progress
-from ._queries import TEN_OR_ALL, KOrEach, ScoreOrEach, WhereOrEach, in_numbers, is_each, search
+from ._queries import TEN_OR_ALL, KOrEach, ScoreOrEach, WhereOrEach, in_numbers, is_each
 from ._reports import DeviceMember, RefreshStats
 from ._result import BatchResult, Out, Result
 from ._schema import Schema
+from ._searching import search
 
 _LEGACY_STREAM = 1  # cudaStreamLegacy, which libraries call 0
 _CUDA = 2  # kDLCUDA

@@ -100,7 +100,8 @@ class Index(Searchable):
             cluster: groups rows by the values of this column first, an attribute or one that filters test. Filters on
                 it become much faster, other queries slower.
             partitioning: how rows are grouped: "kd", "angle", "random", or "automatic": kd for up to 8 attributes,
-                else angle.
+                else angle; for large tables what reads least on a sample: kd and angle may be without shells
+                ("kd-flat"), ordered by sums ("kd-sum"), or both ("kd-flat-sum").
             num_partitions: about how many groups; kd and angle round it down. 0: chosen.
             leaf_rows: rows per leaf, a multiple of 16 up to 4096; 0: 96. The last leaf of a group takes up a whole
                 leaf even if it is nearly empty. None of these four changes an answer.

@@ -20,12 +20,12 @@ from ._queries import (
     by_name,
     check_types,
     in_numbers,
-    search,
 )
 from ._reports import ColumnInfo, Explanation, IndexInfo, Prediction
 from ._result import BatchResult, Out, Result, Row, Tabular
 from ._rows import AllRows
 from ._schema import Schema
+from ._searching import search
 from ._values import Values, named_rows
 
 if TYPE_CHECKING:

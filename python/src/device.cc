@@ -11,6 +11,7 @@
 
 #include "answers.h"
 #include "bindings.h"
+#include "culmen/error.h"
 #include "culmen/index.h"
 #include "filters.h"
 #include "gil.h"
@@ -51,8 +52,8 @@ BatchAnswers padded(const std::vector<SearchResult>& results, const Index& index
 }
 
 template <typename Copy>
-BatchAnswers search_on_gpu(const Copy& copy, const MatrixQuery& query, const SearchOptions& options,
-                           const std::optional<AnswerArrays>& out) {
+BatchAnswers search_on_gpu(const Copy& copy, const MatrixQuery& query, std::size_t width,
+                           const SearchOptions& options, const std::optional<AnswerArrays>& out) {
   if (out) {
     BatchAnswers elsewhere;
     elsewhere.num_queries = out->counts.size();
@@ -60,8 +61,8 @@ BatchAnswers search_on_gpu(const Copy& copy, const MatrixQuery& query, const Sea
     return elsewhere;
   }
   if (query.has_k) return copy.on_gpu.search_batch(query.batch, options);
-  const std::size_t width = copy.index.info().attributes.size();
-  return padded(copy.on_gpu.search(queries_without_k(query.batch, width), options), copy.index);
+  const std::vector<Query> queries = queries_of(query, width, 0, query.batch.weights.size() / width);
+  return padded(copy.on_gpu.search(queries, options), copy.index);
 }
 
 // search() returns answers, beside the version of the index that they are of.
@@ -82,8 +83,14 @@ ManyAnswers search_matrix(const Copy& copy, const Matrix& weights, std::optional
   const MatrixQuery query = matrix_query_of(copy.index, weights, k, where, min_score, scale, missing, terms);
   const std::optional<AnswerArrays> arrays = arrays_of(out);
   const SearchOptions options = {.engine = parse_engine(engine), .on_progress = watched(progress)};
+  const std::size_t width = weights.shape(1);
   const GilReleased released;
-  return of_one_version(copy, [&] { return search_on_gpu(copy, query, options, arrays); });
+  try {
+    return of_one_version(copy, [&] { return search_on_gpu(copy, query, width, options, arrays); });
+  } catch (const InvalidArgument&) {
+    throw_refusal(copy.index, query, width);
+    throw;
+  }
 }
 
 template <typename Copy>
@@ -94,7 +101,12 @@ ManyAnswers search_each(const Copy& copy, const Matrix& weights, const nb::list&
   const std::vector<Query> queries = queries_of(copy.index, each, 0, each.num_queries());
   const SearchOptions options = {.engine = parse_engine(engine), .on_progress = watched(progress)};
   const GilReleased released;
-  return of_one_version(copy, [&] { return padded(copy.on_gpu.search(queries, options), copy.index); });
+  try {
+    return of_one_version(copy, [&] { return padded(copy.on_gpu.search(queries, options), copy.index); });
+  } catch (const InvalidArgument&) {
+    throw_refusal(copy.index, queries, 0);
+    throw;
+  }
 }
 
 // The addresses are in device memory; culmen/device.h has the shapes.

@@ -1,5 +1,6 @@
 // culmen.Index, but for changes.
 #include "culmen/index.h"
+#include "base/partition_names.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -41,7 +42,7 @@ BuildOptions build_options(std::string_view partitioning, std::string cluster, i
                            int leaf_rows, std::string_view value_type, int num_threads,
                            std::vector<int> devices, const nb::object& on_progress) {
   BuildOptions options;
-  options.partitioning = kPartitionings.parse(partitioning);
+  if (partitioning != "automatic") set_partitions(kPartitionNames.parse(partitioning), options);
   options.cluster = std::move(cluster);
   options.num_partitions = num_partitions;
   options.leaf_rows = leaf_rows;

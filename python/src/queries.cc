@@ -80,6 +80,17 @@ MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::opti
           k.has_value()};
 }
 
+Query MatrixQuery::query(std::size_t number, std::size_t width) const {
+  const std::span<const double> weights = batch.weights.subspan(number * width, width);
+  return {.weights = {weights.begin(), weights.end()},
+          .k = has_k ? std::optional(batch.k) : std::nullopt,
+          .where = batch.where,
+          .min_score = batch.min_score,
+          .scale = batch.scale,
+          .missing = batch.missing,
+          .terms = batch.terms};
+}
+
 EachQuery each_query_of(const Index& index, const Matrix& weights, const nb::list& ks, const nb::list& wheres,
                         const nb::list& min_scores, std::string_view scale, std::string_view missing,
                         std::string_view terms) {
@@ -87,8 +98,8 @@ EachQuery each_query_of(const Index& index, const Matrix& weights, const nb::lis
   return {weights, ks, wheres, min_scores, kScales.parse(scale), kMissing.parse(missing), index.terms(terms)};
 }
 
-std::vector<Query> queries_of(const Index& index, const EachQuery& each, std::size_t first,
-                              std::size_t count) {
+std::vector<Query> queries_of(const Index& index, const EachQuery& each, std::size_t first, std::size_t count,
+                              std::size_t number_of_zero) {
   const std::size_t width = each.weights.shape(1);
   std::vector<Query> queries(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -103,7 +114,7 @@ std::vector<Query> queries_of(const Index& index, const EachQuery& each, std::si
     try {
       queries[i].where = filter_of(index, each.wheres[q]);
     } catch (const InvalidArgument& error) {
-      throw InvalidArgument("query " + std::to_string(q) + ": " + error.what());
+      throw InvalidArgument("query " + std::to_string(number_of_zero + q) + ": " + error.what());
     }
   }
   return queries;

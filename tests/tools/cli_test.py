@@ -188,6 +188,8 @@ class BuildTest(Case):
             ["--partition", "random", "--partitions", 3],
             ["--splits", 2, "--leaf-rows", 16],
             ["--partitions", 5, "--threads", 1],
+            ["--partition", "kd-sum", "--partitions", 5],
+            ["--partition", "angle-flat-sum", "--partitions", 20, "--leaf-rows", 16],
             ["--cluster", "b", "--partitions", 9, "--leaf-rows", 16],
             ["--type", "f32"],
         ]:
@@ -1240,6 +1242,20 @@ class InfoTest(Case):
         info = json.loads(self.culmen("info", "index", "--json")[0])
         self.assertEqual((info["value_type"], info["rounded_values"]), ("float32", 1))
         self.assertEqual((info["partitioning"], info["leaf_rows"]), ("random", 32))
+
+    def test_rows_stay_in_their_order(self):
+        rows = "".join(f"{i},{i * 7 % 100},{i * 13 % 100}\n" for i in range(600))
+        self.write("t.csv", "id,a,b\n" + rows)
+        options = ["--partition", "kd-flat-sum", "--partitions", 20, "--leaf-rows", 16]
+        _, summary = self.culmen("build", "t.csv", "-o", "index", "--id", "id", *options)
+        self.assertIn("partitions by kd-flat-sum", summary)
+        self.culmen("delete", "index", "--where", "a >= 90")
+        self.assertIn("by kd-flat-sum\n", self.culmen("info", "index")[0])
+        self.culmen(
+            "delete", "index", "--where", "a >= 30"
+        )  # more than half: the index is built anew, of few partitions
+        self.assertIn("by kd-sum\n", self.culmen("info", "index")[0])
+        self.assertIn("no fault found", self.culmen("verify", "index", "--deep")[0])
 
     def test_rows_stay_clustered(self):
         cities = ["Oslo", "Prague", ""]

@@ -1,6 +1,6 @@
-#include "tools/known_names.h"
+#include "coding/known_names.h"
 
-namespace culmen::tools {
+namespace culmen {
 
 std::string known_names(const IndexInfo& info) {
   std::string names;
@@ -15,4 +15,4 @@ std::string known_columns(const IndexInfo& info) {
   return names;
 }
 
-}  // namespace culmen::tools
+}  // namespace culmen

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-namespace culmen::tools {
+namespace culmen {
 
 // Line ends and terminal escapes become spaces.
 inline std::string printable(std::string text) {
@@ -14,4 +14,4 @@ inline std::string printable(std::string text) {
   return text;
 }
 
-}  // namespace culmen::tools
+}  // namespace culmen

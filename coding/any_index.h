@@ -14,7 +14,7 @@
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
 
-namespace culmen::tools {
+namespace culmen {
 
 class AnyIndex {
  public:
@@ -71,6 +71,16 @@ class AnyIndex {
   WriteResult upsert(const TableView& rows, const WriteOptions& options) {
     return std::visit([&](auto& index) { return index.upsert(rows, options); }, index_);
   }
+  // Of a query that a search would refuse, the same exception.
+  void check(const Query& query) const {
+    std::visit([&](const auto& index) { static_cast<void>(index.score_bound(query)); }, index_);
+  }
+  std::uint64_t version() const {
+    return std::visit([](const auto& index) { return index.version(); }, index_);
+  }
+  Refreshed refresh() {
+    return std::visit([](auto& index) { return index.refresh(); }, index_);
+  }
   std::uint64_t erase(std::span<const std::int64_t> ids) {
     return std::visit([&](auto& index) { return index.erase(ids); }, index_);
   }
@@ -91,4 +101,4 @@ class AnyIndex {
   std::variant<Index, ShardedIndex> index_;
 };
 
-}  // namespace culmen::tools
+}  // namespace culmen

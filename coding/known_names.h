@@ -5,7 +5,7 @@
 
 #include "culmen/index.h"
 
-namespace culmen::tools {
+namespace culmen {
 
 // "price, rating, stars": the attributes.
 std::string known_names(const IndexInfo& info);
@@ -13,4 +13,4 @@ std::string known_names(const IndexInfo& info);
 // The attributes and the fields.
 std::string known_columns(const IndexInfo& info);
 
-}  // namespace culmen::tools
+}  // namespace culmen

@@ -6,7 +6,7 @@
 
 #include "culmen/index.h"
 
-namespace culmen::tools {
+namespace culmen {
 
 using Json = nlohmann::ordered_json;
 
@@ -23,4 +23,4 @@ inline Json weights_json(const Query& query, const IndexInfo& info) {
   return weights;
 }
 
-}  // namespace culmen::tools
+}  // namespace culmen

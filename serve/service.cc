@@ -1,0 +1,402 @@
+#include "serve/service.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "coding/answer_json.h"
+#include "coding/info_json.h"
+#include "coding/question_json.h"
+#include "coding/read_json.h"
+#include "coding/row_table.h"
+#include "culmen/error.h"
+#include "serve/assets.h"
+#include "serve/distributions.h"
+#include "serve/why.h"
+
+namespace culmen::serve {
+namespace {
+
+constexpr int kMaxDepth = 8;        // of JSON
+constexpr int kNumTaskThreads = 8;  // writes that wait for the disk together share its syncs
+constexpr std::size_t kMaxTasks = 256;
+
+Response json_response(const Json& json) {
+  return {.body = json_text(json) + '\n'};
+}
+
+// A question without k is one of a minimum score: one row more than is allowed shows that there are too many.
+void limit_rows(std::vector<Question>& questions, std::size_t max_rows) {
+  std::size_t num_rows = 0;
+  for (Question& question : questions) {
+    const std::size_t k = question.query.k.value_or(max_rows);
+    if (k > max_rows || num_rows + k > max_rows)
+      throw InvalidArgument(
+          fmt::format("the questions of a request may ask for {} rows together: give a smaller k", max_rows));
+    num_rows += k;
+    if (!question.query.k) question.query.k = max_rows + 1;
+  }
+}
+
+void check_engines(const std::vector<Question>& questions) {
+  for (const Question& question : questions)
+    if (question.engine != questions.front().engine)
+      throw InvalidArgument("the questions of a request have one engine");
+}
+
+// "1,2,3" of "ids=1,2,3".
+std::vector<std::int64_t> ids_of_target(std::string_view target) {
+  const std::size_t question = target.find('?');
+  const std::string_view given =
+      question == std::string_view::npos ? std::string_view() : target.substr(question + 1);
+  if (!given.starts_with("ids=")) throw InvalidArgument("say which rows: /get?ids=1,2");
+  std::vector<std::int64_t> ids;
+  const char* next = given.data() + 4;
+  const char* const end = given.data() + given.size();
+  while (true) {
+    std::int64_t id = 0;
+    const auto [after, error] = std::from_chars(next, end, id);
+    if (error != std::errc() || (after != end && *after != ','))
+      throw InvalidArgument("ids: expected int64 numbers with commas between them");
+    ids.push_back(id);
+    if (after == end) return ids;
+    next = after + 1;
+  }
+}
+
+// `shown`: the columns of those questions that choose them.
+std::string answers_text(const std::vector<Question>& questions,
+                         const std::vector<std::vector<ShownColumn>>& shown,
+                         const std::vector<SearchResult>& results, const IndexView& view,
+                         std::size_t max_rows) {
+  std::string body = "{\"queries\":[";
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].hits.size() > max_rows)
+      throw InvalidArgument(
+          fmt::format("more than {} rows reach min_score: give k, or a higher score", max_rows));
+    if (i != 0) body += ",\n";
+    write_answer_json(questions[i].query, results[i], view.info, questions[i].show ? shown[i] : view.columns,
+                      [&body](std::string_view text) { body += text; });
+  }
+  return body + "]}\n";
+}
+
+}  // namespace
+
+struct Service::Request {
+  RequestHead head;
+  std::string body;
+  std::function<bool()> is_gone;
+  Reply reply;
+};
+
+struct Service::Route {
+  std::string_view path;
+  std::string_view method;
+  Handler handler;
+  bool is_open = false;  // needs no token
+  bool is_write = false;
+  std::string_view other_method = {};
+};
+
+const Service::Route* Service::find_route(std::string_view path) {
+  static constexpr std::array<Route, 13> kRoutes = {{
+      {"/search", "POST", &Service::search},
+      {"/health", "GET", &Service::health, true},
+      {"/info", "GET", &Service::info},
+      {"/get", "GET", &Service::get, false, false, "POST"},
+      {"/explain", "POST", &Service::explain},
+      {"/why", "POST", &Service::why},
+      {"/distributions", "GET", &Service::distributions},
+      {"/insert", "POST", &Service::insert, false, true},
+      {"/upsert", "POST", &Service::upsert, false, true},
+      {"/erase", "POST", &Service::erase, false, true},
+      {"/metrics", "GET", &Service::metrics_text},
+      {"/openapi.json", "GET", &Service::open_api, true},
+      {"/", "GET", &Service::page, true},
+  }};
+  const auto found =
+      std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& route) { return route.path == path; });
+  return found == kRoutes.end() ? nullptr : &*found;
+}
+
+std::string_view Service::route_of(std::string_view path) {
+  const Route* const route = find_route(path);
+  return route == nullptr ? "other" : route->path;
+}
+
+Service::Service(const ServeOptions& options, std::function<void(const std::string&)> report)
+    : options_(options),
+      guard_(options),
+      index_(options, std::move(report)),
+      tasks_(kNumTaskThreads, kMaxTasks),
+      queue_([this](std::span<const Query> queries,
+                    const SearchOptions& how) { return search_index(queries, how); },
+             std::max(2, static_cast<int>(std::thread::hardware_concurrency())), options.limits.waiting) {}
+
+std::optional<Response> Service::refusal(const RequestHead& head) const {
+  const Route* const route = find_route(head.path());
+  const bool is_health = route != nullptr && route->path == "/health";
+  if (is_health) return std::nullopt;
+  const bool is_open = route != nullptr && route->is_open;
+  if (std::optional<Response> refused = guard_.refusal(head, is_open, route != nullptr && route->is_write))
+    return refused;
+  const bool is_page = route != nullptr && route->path == "/";
+  if (route == nullptr || (is_page && !options_.page))
+    return error_response(404, "NotFound", "there is nothing at this path; /openapi.json says what there is");
+  const std::string_view method = head.method == "HEAD" ? std::string_view("GET") : head.method;
+  if (method != route->method && method != route->other_method) {
+    Response response = error_response(405, "WrongMethod", fmt::format("ask with {}", route->method));
+    response.fields.emplace_back("Allow", route->method == "GET" ? "GET, HEAD" : "POST");
+    return response;
+  }
+  if (route->is_write && !options_.writable)
+    return error_response(403, "ReadOnly", "this server takes no changes: culmen serve --writable does");
+  if (method == "POST" && !head.content_type.starts_with("application/json"))
+    return error_response(415, "WrongType", "send JSON, with Content-Type: application/json");
+  return std::nullopt;
+}
+
+void Service::answer(const RequestHead& head, std::string body, std::function<bool()> is_gone,
+                     const Reply& reply) {
+  try {
+    const Route* const route = find_route(head.path());
+    (this->*route->handler)({head, std::move(body), std::move(is_gone), reply});
+  } catch (...) {
+    reply([response = current_error_response()] { return response; });
+  }
+}
+
+void Service::later(Reply reply, std::function<Response()> work) {
+  tasks_.run([reply = std::move(reply), work = std::move(work)] {
+    try {
+      reply([response = work()] { return response; });
+    } catch (...) {
+      reply([response = current_error_response()] { return response; });
+    }
+  });
+}
+
+std::vector<SearchResult> Service::search_index(std::span<const Query> queries,
+                                                const SearchOptions& options) {
+  SearchOptions how = options;
+  if (how.num_threads == kAllCores) how.num_threads = options_.num_threads;
+  std::vector<SearchResult> results;
+  if (queries.size() == 1) {
+    results.push_back(index_.index().search(queries.front(), how));
+  } else {
+    results = index_.index().search(queries, how);
+  }
+  for (const SearchResult& result : results)
+    metrics_.count_rows(result.stats.rows_scored, result.stats.rows_in_index);
+  return results;
+}
+
+void Service::health(Request request) {
+  request.reply([] { return Response{.body = "{\"status\":\"ok\"}\n"}; });
+}
+
+void Service::info(Request request) {
+  request.reply([this] {
+    AnyIndex& index = index_.index();
+    const std::shared_ptr<const IndexView> view = index_.view();
+    const std::vector<ShardInfo> shards =
+        index.sharded() == nullptr ? std::vector<ShardInfo>() : index.sharded()->shards();
+    return json_response(info_json(view->info, view->schema, index.recovery(), shards));
+  });
+}
+
+void Service::get(Request request) {
+  std::vector<std::int64_t> ids;
+  std::optional<std::vector<std::string>> show;
+  if (request.head.method == "POST") {
+    const ReadJson json = read_json(request.body, kMaxDepth);
+    const ReadJson::object_t& object = read_object(json, "the request");
+    check_members(object, {"ids", "show"}, "the request");
+    if (!object.contains("ids")) throw InvalidArgument("say which rows: \"ids\":[1,2]");
+    ids = read_ids(object.at("ids"), "ids");
+    if (object.contains("show")) show = read_names(object.at("show"), "show");
+  } else {
+    ids = ids_of_target(request.head.target);
+  }
+  if (ids.size() > options_.limits.rows)
+    throw InvalidArgument(
+        fmt::format("{} rows are asked for, of {} at most", ids.size(), options_.limits.rows));
+  later(request.reply, [this, ids = std::move(ids), show = std::move(show)] {
+    const std::shared_ptr<const IndexView> view = index_.view();
+    const std::vector<ShownColumn> shown = shown_columns(view->info, show, {}, "show");
+    std::string body = "{\"rows\":[";
+    for (const std::optional<Row>& row : index_.index().get(ids)) {
+      if (body.back() != '[') body += ",\n";
+      body += row ? row_text(*row, view->info, shown) : "null";
+    }
+    return Response{.body = body + "]}\n"};
+  });
+}
+
+void Service::search(Request request) {
+  const std::shared_ptr<const IndexView> view = index_.view();
+  auto questions = std::make_shared<std::vector<Question>>(
+      read_questions(request.body, view->names, {.max_depth = kMaxDepth}));
+  if (questions->empty()) return request.reply([] { return Response{.body = "{\"queries\":[]}\n"}; });
+  limit_rows(*questions, options_.limits.rows);
+  check_engines(*questions);
+  Asked asked;
+  std::vector<std::vector<ShownColumn>> shown(questions->size());
+  for (std::size_t i = 0; i < questions->size(); ++i) {
+    const Question& question = (*questions)[i];
+    if (question.show) shown[i] = shown_columns(view->info, question.show, {}, "show");
+    index_.index().check(question.query);
+    asked.queries.push_back(question.query);
+  }
+  asked.engine = questions->front().engine;
+  asked.deadline = std::chrono::steady_clock::now() + options_.limits.question_time;
+  asked.is_gone = std::move(request.is_gone);
+  asked.answer = [reply = std::move(request.reply), questions, view, shown = std::move(shown),
+                  max_rows = options_.limits.rows](Answered answered) {
+    auto shared = std::make_shared<Answered>(std::move(answered));
+    reply([shared, questions, view, shown, max_rows] {
+      if (shared->error) std::rethrow_exception(shared->error);
+      return Response{.body = answers_text(*questions, shown, shared->results, *view, max_rows)};
+    });
+  };
+  queue_.ask(std::move(asked));
+}
+
+void Service::explain(Request request) {
+  const std::shared_ptr<const IndexView> view = index_.view();
+  std::vector<Question> questions = read_questions(request.body, view->names, {.max_depth = kMaxDepth});
+  limit_rows(questions, options_.limits.rows);
+  later(request.reply, [this, view, questions = std::move(questions)] {
+    const Index& index = index_.index().only("/explain");
+    Json plans = Json::array();
+    for (const Question& question : questions) {
+      const SearchOptions how = {.engine = question.engine, .num_threads = options_.num_threads};
+      plans.push_back(plan_json(question.query, view->info, index.explain(question.query, how)));
+    }
+    return json_response({{"queries", std::move(plans)}});
+  });
+}
+
+void Service::why(Request request) {
+  const std::shared_ptr<const IndexView> view = index_.view();
+  const ReadJson json = read_json(request.body, kMaxDepth);
+  ReadJson::object_t object = read_object(json, "the request");
+  if (!object.contains("id")) throw InvalidArgument("say which row: \"id\":7");
+  const std::int64_t id = read_int64(object.at("id"), "id");
+  object.erase("id");
+  Question question = read_question(object, view->names);
+  later(request.reply, [this, view, id, question = std::move(question)] {
+    const SearchOptions how = {.engine = question.engine, .num_threads = options_.num_threads};
+    return json_response(why_json(index_.index(), *view, question, id, options_.limits.rows, how));
+  });
+}
+
+void Service::distributions(Request request) {
+  later(request.reply, [this] {
+    const std::lock_guard lock(distributions_mutex_);  // of several requests one computes
+    const std::shared_ptr<const IndexView> view = index_.view();
+    if (distributions_.view != view) {
+      distributions_.text = json_text(distributions_json(index_.index(), *view)) + '\n';
+      distributions_.view = view;
+    }
+    return Response{.body = distributions_.text};
+  });
+}
+
+void Service::insert(Request request) {
+  write_rows(std::move(request), false);
+}
+
+void Service::upsert(Request request) {
+  write_rows(std::move(request), true);
+}
+
+void Service::write_rows(Request request, bool replaces) {
+  const std::shared_ptr<const IndexView> view = index_.view();
+  const ReadJson json = read_json(request.body, kMaxDepth);
+  const ReadJson::object_t& object = read_object(json, "the request");
+  check_members(object, {"rows", "round_to_float32", "expected_version"}, "the request");
+  if (!object.contains("rows")) throw InvalidArgument("say which rows: \"rows\":[{\"id\":7,...}]");
+  if (read_array(object.at("rows"), "rows").size() > options_.limits.rows)
+    throw InvalidArgument(fmt::format("more than {} rows in one request", options_.limits.rows));
+  WriteOptions how;
+  if (const auto given = object.find("round_to_float32"); given != object.end()) {
+    if (!given->second.is_boolean()) throw InvalidArgument("round_to_float32: expected true or false");
+    how.round_to_float32 = given->second.get<bool>();
+  }
+  if (const auto given = object.find("expected_version"); given != object.end()) {
+    const std::int64_t version = read_int64(given->second, "expected_version");
+    if (version < 0) throw InvalidArgument("expected_version: a version is 0 or more");
+    how.expected_version = static_cast<std::uint64_t>(version);
+  }
+  auto table = std::make_shared<Table>(read_rows(object.at("rows"), view->schema));
+  if (replaces && table->num_rows > 0 && table->ids.empty())
+    throw InvalidArgument("rows that replace others need their ids");
+  later(request.reply, [this, table, how, replaces] {
+    AnyIndex& index = index_.index();
+    const WriteResult result = replaces ? index.upsert(table->view(), how) : index.insert(table->view(), how);
+    index_.update_view();
+    Json done = {{"version", result.version}, {"inserted", result.inserted}, {"replaced", result.replaced}};
+    if (result.first_id >= 0) done["first_id"] = result.first_id;
+    if (result.repeated) done["repeated"] = true;
+    return json_response(done);
+  });
+}
+
+void Service::erase(Request request) {
+  const ReadJson json = read_json(request.body, kMaxDepth);
+  const ReadJson::object_t& object = read_object(json, "the request");
+  check_members(object, {"ids"}, "the request");
+  if (!object.contains("ids")) throw InvalidArgument("say which rows: \"ids\":[1,2]");
+  later(request.reply, [this, ids = read_ids(object.at("ids"), "ids")] {
+    const std::uint64_t erased = index_.index().erase(ids);
+    index_.update_view();
+    return json_response({{"version", index_.index().version()}, {"erased", erased}});
+  });
+}
+
+void Service::metrics_text(Request request) {
+  request.reply([this] {
+    const QueueStats queue = queue_.stats();
+    const std::shared_ptr<const IndexView> view = index_.view();
+    std::string text = metrics_.text();
+    const auto add = [&text](std::string_view name, std::string_view type, std::string_view help,
+                             std::uint64_t value) {
+      text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{0} {3}\n", name, help, type, value);
+    };
+    add("culmen_questions_total", "counter", "Questions that were answered or refused after they waited.",
+        queue.queries);
+    add("culmen_batches_total", "counter", "Batches that they were answered in.", queue.batches);
+    add("culmen_questions_waiting", "gauge", "Questions that wait.", queue.waiting);
+    add("culmen_index_rows", "gauge", "Rows of the index.", view->info.num_rows);
+    add("culmen_index_version", "gauge", "Version of the index.", view->info.version);
+    return Response{.body = std::move(text), .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+  });
+}
+
+void Service::open_api(Request request) {
+  request.reply([] { return Response{.body = std::string(open_api_text())}; });
+}
+
+void Service::page(Request request) {
+  request.reply([] {
+    return Response{.body = std::string(page_text()),
+                    .content_type = "text/html; charset=utf-8",
+                    .fields = {{"Content-Security-Policy",
+                                "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+                                "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+                                "frame-ancestors 'self'"},
+                               {"X-Content-Type-Options", "nosniff"},
+                               {"Referrer-Policy", "no-referrer"}}};
+  });
+}
+
+}  // namespace culmen::serve
