@@ -53,8 +53,8 @@ Filter read_filter(const ReadJson::object_t& object, const Index& columns) {
 }  // namespace
 
 const std::vector<std::string>& question_members() {
-  static const std::vector<std::string> members = {"weights",   "k",     "where",   "ids",    "not_ids",
-                                                   "min_score", "scale", "missing", "engine", "show"};
+  static const std::vector<std::string> members = {
+      "weights", "k", "where", "ids", "not_ids", "min_score", "scale", "missing", "terms", "engine", "show"};
   return members;
 }
 
@@ -70,6 +70,8 @@ Question read_question(const ReadJson::object_t& object, const Index& columns) {
     query.scale = kScales.parse(read_text(*scale, "scale"));
   if (const ReadJson* missing = member(object, "missing"))
     query.missing = kMissing.parse(read_text(*missing, "missing"));
+  if (const ReadJson* terms = member(object, "terms"))
+    query.terms = columns.terms(read_text(*terms, "terms"));
   if (const ReadJson* engine = member(object, "engine"))
     question.engine = parse_engine(read_text(*engine, "engine"));
   if (const ReadJson* show = member(object, "show")) question.show = read_names(*show, "show");

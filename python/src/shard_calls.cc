@@ -86,8 +86,7 @@ nb::list messages_of(const std::vector<Ids>& numbers, const Scores& floors, cons
 // One query a row of the matrix.
 nb::list queries_messages(const Index& names, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, const Scores& floors, std::string_view scale,
-                          std::string_view missing, std::string_view terms,
-                          const std::vector<Ids>& numbers) {
+                          std::string_view missing, std::string_view terms, const std::vector<Ids>& numbers) {
   const MatrixQuery query = matrix_query_of(names, weights, k, where, std::nullopt, scale, missing, terms);
   return messages_of(numbers, floors, [&](std::size_t q) { return query.query(q, weights.shape(1)); });
 }
@@ -108,8 +107,8 @@ void throw_refusal_by(const Index& names, const nb::bytes& statistics, const Mat
                       std::optional<std::size_t> k, nb::handle where, std::optional<double> min_score,
                       std::string_view scale, std::string_view missing, std::string_view terms) {
   const TableStatistics whole = decode_statistics(bytes_view(statistics));
-  throw_refusal(names, matrix_query_of(names, weights, k, where, min_score, scale, missing, terms), weights.shape(1),
-                {.statistics = &whole});
+  throw_refusal(names, matrix_query_of(names, weights, k, where, min_score, scale, missing, terms),
+                weights.shape(1), {.statistics = &whole});
 }
 void throw_refusal_of_each(const Index& names, const nb::bytes& statistics, const Matrix& weights,
                            const nb::list& ks, const nb::list& wheres, const nb::list& min_scores,
@@ -121,7 +120,8 @@ void throw_refusal_of_each(const Index& names, const nb::bytes& statistics, cons
 
 SearchResult search_shards(const ShardedIndex& shards, nb::handle weights, std::optional<std::size_t> k,
                            nb::handle where, std::optional<double> min_score, std::string_view scale,
-                           std::string_view missing, std::string_view terms, std::string_view engine, int num_threads) {
+                           std::string_view missing, std::string_view terms, std::string_view engine,
+                           int num_threads) {
   const Query query = query_of(shards.shard(0), weights, k, where, min_score, scale, missing, terms);
   const SearchOptions options = {
       .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
@@ -132,8 +132,8 @@ SearchResult search_shards(const ShardedIndex& shards, nb::handle weights, std::
 ManyAnswers search_matrix_in_shards(const ShardedIndex& shards, const Matrix& weights,
                                     std::optional<std::size_t> k, nb::handle where,
                                     std::optional<double> min_score, std::string_view scale,
-                                    std::string_view missing, std::string_view terms, std::string_view engine, int num_threads,
-                                    const nb::object& progress) {
+                                    std::string_view missing, std::string_view terms, std::string_view engine,
+                                    int num_threads, const nb::object& progress) {
   return search_many(
       shards, matrix_query_of(shards.shard(0), weights, k, where, min_score, scale, missing, terms),
       {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched(progress)});
@@ -141,8 +141,8 @@ ManyAnswers search_matrix_in_shards(const ShardedIndex& shards, const Matrix& we
 
 ManyAnswers search_each_in_shards(const ShardedIndex& shards, const Matrix& weights, const nb::list& ks,
                                   const nb::list& wheres, const nb::list& min_scores, std::string_view scale,
-                                  std::string_view missing, std::string_view terms, std::string_view engine, int num_threads,
-                                  const nb::object& progress) {
+                                  std::string_view missing, std::string_view terms, std::string_view engine,
+                                  int num_threads, const nb::object& progress) {
   return search_many(
       shards, each_query_of(shards.shard(0), weights, ks, wheres, min_scores, scale, missing, terms),
       {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched(progress)});
@@ -393,8 +393,7 @@ void bind_shard_calls(nb::module_& module) {
              nb::arg("terms"), nb::arg("numbers"));
   module.def("each_messages", each_messages, nb::arg("names"), nb::arg("weights"), nb::arg("ks"),
              nb::arg("wheres"), nb::arg("floors"), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
-             nb::arg("numbers"),
-             nb::arg("first"));
+             nb::arg("numbers"), nb::arg("first"));
   module.def("throw_refusal", throw_refusal_by, nb::arg("names"), nb::arg("statistics"), nb::arg("weights"),
              nb::arg("k").none(), nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"),
              nb::arg("missing"), nb::arg("terms"));
@@ -409,11 +408,11 @@ void bind_shard_calls(nb::module_& module) {
                     return without_gil([&] { return ShardedIndex::of(shards); });
                   })
       .def("search", search_shards, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"), nb::arg("engine"),
-           nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("num_threads"))
       .def("search_matrix", search_matrix_in_shards, nb::arg("weights"), nb::arg("k").none(),
-           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
-           nb::arg("engine"), nb::arg("num_threads"), nb::arg("progress").none())
+           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
+           nb::arg("terms"), nb::arg("engine"), nb::arg("num_threads"), nb::arg("progress").none())
       .def("search_each", search_each_in_shards, nb::arg("weights"), nb::arg("ks"), nb::arg("wheres"),
            nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"), nb::arg("engine"),
            nb::arg("num_threads"), nb::arg("progress").none())
