@@ -39,8 +39,8 @@ class Shared:
     def messages(
         self, names: _core.Index, matrix: np.ndarray, floors: np.ndarray, rest: Any, numbers: Any, first: int
     ) -> list[bytes]:
-        """For shards; `numbers` are those of the queries that each is asked. rest: scale, missing, terms. first: the number of
-        the matrix's first query among all."""
+        """For shards; `numbers` are those of the queries that each is asked. rest: scale, missing, terms. first: the
+        number of the matrix's first query among all."""
         return _core.queries_messages(names, matrix, self._k, self._where, floors, *rest, numbers)
 
     def throw_refusal(self, names: _core.Index, statistics: bytes, matrix: np.ndarray, rest: Any) -> None:
