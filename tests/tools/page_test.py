@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -86,7 +87,9 @@ class PageTest(ServeCase):
         self.write("table.csv", "id,price,rating,city,opened\n" + rows + "\n")
         self.culmen("build", "table.csv", "-o", "table", "--id", "id", "--attributes", "price:low,rating")
         self.serve(directory="table")
-        self.browser = Browser(self.dir / "profile")
+        profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # Chromium writes until it has ended
+        self.addCleanup(profile.cleanup)
+        self.browser = Browser(profile.name)
         self.addCleanup(self.browser.close)
         self.load("")
 
