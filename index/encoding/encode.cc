@@ -38,7 +38,7 @@ int largest_exponent(std::span<const T> values) {
 }
 
 int bits_for(std::uint64_t range) {
-  const int bits = std::bit_width(range);
+  const auto bits = static_cast<int>(std::bit_width(range));
   return bits <= kMostOddBits ? bits : 64;
 }
 
