@@ -48,6 +48,18 @@ void append_bytes(const T& value, std::vector<std::byte>& bytes) {
   bytes.insert(bytes.end(), from.begin(), from.end());
 }
 
+// 1, 2, 4 or 8 bytes, as many as hold the signed number.
+int log_of_base_bytes(std::uint64_t base) {
+  const auto number = static_cast<std::int64_t>(base);
+  if (number == static_cast<std::int8_t>(number)) return 0;
+  if (number == static_cast<std::int16_t>(number)) return 1;
+  return number == static_cast<std::int32_t>(number) ? 2 : 3;
+}
+
+std::uint64_t base_bytes(std::uint64_t base) {
+  return std::uint64_t{1} << log_of_base_bytes(base);
+}
+
 struct Range {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t greatest = std::numeric_limits<std::int64_t>::min();
@@ -148,10 +160,11 @@ ColumnEncoder::Packing ColumnEncoder::best_packing(std::span<const std::uint64_t
     steps.add(numbers[row] - numbers[row - 1]);
   }
   Packing plain{false, bits_for(values.size()), static_cast<std::uint64_t>(values.least), 0};
-  plain.bytes = packed_bytes(numbers.size(), plain.bits);
+  plain.bytes = base_bytes(plain.base) + packed_bytes(numbers.size(), plain.bits);
   if (numbers.size() < 2) return plain;
   Packing deltas{true, bits_for(steps.size()), static_cast<std::uint64_t>(steps.least), 0};
-  deltas.bytes = sizeof(std::uint64_t) + packed_bytes(numbers.size() - 1, deltas.bits);
+  deltas.bytes =
+      base_bytes(deltas.base) + sizeof(std::uint64_t) + packed_bytes(numbers.size() - 1, deltas.bits);
   return deltas.bytes < plain.bytes ? deltas : plain;
 }
 
@@ -172,10 +185,12 @@ void ColumnEncoder::append(std::span<const T> values, std::uint8_t form, const P
                            std::span<const std::uint64_t> numbers, std::vector<std::byte>& bytes) const {
   const std::span<const std::uint16_t> exceptions =
       form == kBits ? std::span<const std::uint16_t>() : exceptions_;
-  append_bytes(static_cast<std::uint8_t>(form | (packing.has_deltas ? kDeltas : 0)), bytes);
-  append_bytes(static_cast<std::uint8_t>(packing.bits), bytes);
-  append_bytes(static_cast<std::uint16_t>(exceptions.size()), bytes);
-  append_bytes(packing.base, bytes);
+  const int log_bytes = log_of_base_bytes(packing.base);
+  append_bytes(static_cast<std::uint8_t>(form | log_bytes << kBaseShift | (packing.has_deltas ? kDeltas : 0)), bytes);
+  append_bytes(static_cast<std::uint8_t>(packing.bits | (exceptions.empty() ? 0 : kExceptions)), bytes);
+  if (!exceptions.empty()) append_bytes(static_cast<std::uint16_t>(exceptions.size()), bytes);
+  const auto base = std::as_bytes(std::span(&packing.base, 1)).first(base_bytes(packing.base));
+  bytes.insert(bytes.end(), base.begin(), base.end());
   append_numbers(numbers, packing, bytes);
   for (const std::uint16_t row : exceptions) append_bytes(row, bytes);
   for (const std::uint16_t row : exceptions) append_bytes(values[row], bytes);
@@ -192,9 +207,11 @@ void ColumnEncoder::encode(std::span<const T> values, std::vector<std::byte>& by
   } else {
     std::transform(values.begin(), values.end(), bits_.begin(), [](T value) { return ordered_bits(value); });
     const Packing as_bits = best_packing(bits_);
-    if (as_bits.bits > 0 && find_decimals(values)) {
+    if (find_decimals(values)) {
       const Packing as_decimals = best_packing(decimals_);
-      if (as_decimals.bytes + exceptions_.size() * (sizeof(std::uint16_t) + sizeof(T)) < as_bits.bytes)
+      const std::size_t exception_bytes =
+          exceptions_.empty() ? 0 : sizeof(std::uint16_t) * (exceptions_.size() + 1) + sizeof(T) * exceptions_.size();
+      if (as_decimals.bytes + exception_bytes < as_bits.bytes)
         return append(values, static_cast<std::uint8_t>(exponent_), as_decimals, decimals_, bytes);
     }
     append(values, kBits, as_bits, bits_, bytes);

@@ -44,6 +44,27 @@ bool has_form(const PackedColumn& column) {
   return column.is_bits ? column.num_exceptions == 0 : column.exponent <= kMostExponent;
 }
 
+template <typename Short>
+bool take_short(Taker& taker, std::uint64_t& base) {
+  Short number{};
+  const bool is_there = taker.take_number(number);
+  base = static_cast<std::uint64_t>(std::int64_t{number});
+  return is_there;
+}
+
+bool take_base(Taker& taker, int log_bytes, std::uint64_t& base) {
+  switch (log_bytes) {
+    case 0:
+      return take_short<std::int8_t>(taker, base);
+    case 1:
+      return take_short<std::int16_t>(taker, base);
+    case 2:
+      return take_short<std::int32_t>(taker, base);
+    default:
+      return take_short<std::int64_t>(taker, base);
+  }
+}
+
 template <typename T>
 T value_of(const PackedColumn& column, std::uint64_t number) {
   if constexpr (std::is_integral_v<T>) {
@@ -61,19 +82,19 @@ std::optional<PackedColumn> take_column(std::span<const std::byte>& bytes, std::
   Taker taker(bytes);
   std::uint8_t form = 0, bits = 0;
   std::uint16_t num_exceptions = 0;
+  if (count == 0 || !taker.take_number(form) || !taker.take_number(bits)) return std::nullopt;
+  const bool has_exceptions = (bits & kExceptions) != 0;
+  if (has_exceptions && (!taker.take_number(num_exceptions) || num_exceptions == 0)) return std::nullopt;
   PackedColumn column;
   column.count = count;
-  if (!taker.take_number(form) || !taker.take_number(bits) || !taker.take_number(num_exceptions) ||
-      !taker.take_number(column.base) || count == 0)
-    return std::nullopt;
   column.is_bits = (form & kFormMask) == kBits;
   column.exponent = column.is_bits ? 0 : form & kFormMask;
   column.has_deltas = (form & kDeltas) != 0;
-  column.bits = bits;
+  column.bits = bits & ~kExceptions;
   column.num_exceptions = num_exceptions;
-  if ((form & ~(kFormMask | kDeltas)) != 0 || !has_form<T>(column)) return std::nullopt;
+  if (!has_form<T>(column) || !take_base(taker, form >> kBaseShift & kBaseMask, column.base)) return std::nullopt;
   if (column.has_deltas && !taker.take_number(column.first)) return std::nullopt;
-  column.packed = taker.take(packed_bytes(count - (column.has_deltas ? 1 : 0), bits));
+  column.packed = taker.take(packed_bytes(count - (column.has_deltas ? 1 : 0), column.bits));
   column.exception_rows = taker.take(num_exceptions * sizeof(std::uint16_t));
   column.exceptions = taker.take(num_exceptions * sizeof(T));
   if (column.packed == nullptr || column.exception_rows == nullptr || column.exceptions == nullptr ||

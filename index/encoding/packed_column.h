@@ -27,8 +27,11 @@ inline constexpr double kPowersOfTen[kMostExponent + 1] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// The first byte of a column: an exponent, or kBits, and kDeltas or not.
+// The first byte of a column: an exponent or kBits; how long the base is, as a power of two; kDeltas or not.
 inline constexpr std::uint8_t kBits = 31, kFormMask = 31, kDeltas = 128;
+inline constexpr int kBaseShift = 5, kBaseMask = 3;
+// The second one: the bits of a packed number, and kExceptions or not.
+inline constexpr std::uint8_t kExceptions = 128;
 
 // A column as its bytes say. Every number is base + a packed number; with deltas, the one before it + that, after `first`.
 struct PackedColumn {
