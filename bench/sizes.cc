@@ -104,38 +104,42 @@ Columns hotels(std::uint64_t rows) {
 Columns ratings(std::uint64_t rows) {
   std::vector<Column> columns;
   for (int i = 0; i < 8; ++i)
-    columns.push_back({"rating" + std::to_string(i),
-                       [](Random& r, double) { return std::round(5.5 + 4.5 * bell(r)); }});
+    columns.push_back(
+        {"rating" + std::to_string(i), [](Random& r, double) { return std::round(5.5 + 4.5 * bell(r)); }});
   return made(columns, rows);
 }
 
 Columns weather(std::uint64_t rows) {
   const auto season = [](double row) { return std::sin(row * 400); };
   return made(
-      {{"temperature", [=](Random& r, double row) { return rounded(10 + 12 * season(row) + 9 * bell(r), 1); }},
+      {{"temperature",
+        [=](Random& r, double row) { return rounded(10 + 12 * season(row) + 9 * bell(r), 1); }},
        {"humidity", [](Random& r, double) { return std::round(60 + 40 * bell(r)); }},
        {"pressure", [](Random& r, double) { return rounded(1013 + 30 * bell(r), 1); }},
        {"wind", [](Random& r, double) { return rounded(25 * uniform(r) * uniform(r), 1); }},
-       {"rain", [](Random& r, double) { return uniform(r) < 0.8 ? 0 : rounded(30 * std::pow(uniform(r), 3), 1); }},
+       {"rain",
+        [](Random& r, double) { return uniform(r) < 0.8 ? 0 : rounded(30 * std::pow(uniform(r), 3), 1); }},
        {"latitude", [](Random& r, double) { return rounded(50 + 5 * bell(r), 4); }}},
       rows);
 }
 
 Columns counts(std::uint64_t rows) {
-  return made({{"day", [](Random&, double row) { return std::floor(20'000 + 365 * row); }},
-               {"second", [](Random& r, double row) { return std::floor(1.7e9 + 3e7 * row + 60 * uniform(r)); }},
-               {"clicks", [](Random& r, double) { return std::floor(std::exp(12 * uniform(r) * uniform(r))); }},
-               {"views", [](Random& r, double) { return std::floor(1e6 * std::pow(uniform(r), 6)); }},
-               {"age", [](Random& r, double) { return std::floor(18 + 60 * uniform(r)); }},
-               {"cents", [](Random& r, double) { return std::floor(std::exp(10 * uniform(r))); }}},
-              rows);
+  return made(
+      {{"day", [](Random&, double row) { return std::floor(20'000 + 365 * row); }},
+       {"second", [](Random& r, double row) { return std::floor(1.7e9 + 3e7 * row + 60 * uniform(r)); }},
+       {"clicks", [](Random& r, double) { return std::floor(std::exp(12 * uniform(r) * uniform(r))); }},
+       {"views", [](Random& r, double) { return std::floor(1e6 * std::pow(uniform(r), 6)); }},
+       {"age", [](Random& r, double) { return std::floor(18 + 60 * uniform(r)); }},
+       {"cents", [](Random& r, double) { return std::floor(std::exp(10 * uniform(r))); }}},
+      rows);
 }
 
 Columns random_floats(std::uint64_t rows) {
   std::vector<Column> columns;
   for (int i = 0; i < 8; ++i)
-    columns.push_back({"a" + std::to_string(i),
-                       [](Random& r, double) { return static_cast<double>(static_cast<float>(uniform(r))); }});
+    columns.push_back({"a" + std::to_string(i), [](Random& r, double) {
+                         return static_cast<double>(static_cast<float>(uniform(r)));
+                       }});
   return made(columns, rows);
 }
 
@@ -178,17 +182,19 @@ int run(const Settings& settings) {
     std::string name;
     std::function<Columns(std::uint64_t)> make;
   };
-  const std::vector<Kind> kinds = {{"hotels", hotels},
-                                   {"ratings", ratings},
-                                   {"weather", weather},
-                                   {"counts", counts},
-                                   {"hotels, uneven ids", [](std::uint64_t n) { return with_uneven_ids(hotels(n)); }},
-                                   {"random float32", random_floats},
-                                   {"random float64", random_doubles}};
+  const std::vector<Kind> kinds = {
+      {"hotels", hotels},
+      {"ratings", ratings},
+      {"weather", weather},
+      {"counts", counts},
+      {"hotels, uneven ids", [](std::uint64_t n) { return with_uneven_ids(hotels(n)); }},
+      {"random float32", random_floats},
+      {"random float64", random_doubles}};
   std::printf("%-20s %5s %4s %8s %8s %8s %8s %10s %10s %8s %8s\n", "table", "d", "type", "leaves", "nodes",
               "ids", "bytes/row", "of 8(d+1)", "of stored", "build ms", "save ms");
   for (const Kind& kind : kinds) {
-    if (!settings.only.empty() && std::ranges::find(settings.only, kind.name) == settings.only.end()) continue;
+    if (!settings.only.empty() && std::ranges::find(settings.only, kind.name) == settings.only.end())
+      continue;
     const Columns table = kind.make(settings.rows);
     const fs::path directory = fs::path(settings.folder) / "culmen-sizes";
     fs::remove_all(directory);

@@ -186,7 +186,8 @@ void ColumnEncoder::append(std::span<const T> values, std::uint8_t form, const P
   const std::span<const std::uint16_t> exceptions =
       form == kBits ? std::span<const std::uint16_t>() : exceptions_;
   const int log_bytes = log_of_base_bytes(packing.base);
-  append_bytes(static_cast<std::uint8_t>(form | log_bytes << kBaseShift | (packing.has_deltas ? kDeltas : 0)), bytes);
+  append_bytes(static_cast<std::uint8_t>(form | log_bytes << kBaseShift | (packing.has_deltas ? kDeltas : 0)),
+               bytes);
   append_bytes(static_cast<std::uint8_t>(packing.bits | (exceptions.empty() ? 0 : kExceptions)), bytes);
   if (!exceptions.empty()) append_bytes(static_cast<std::uint16_t>(exceptions.size()), bytes);
   const auto base = std::as_bytes(std::span(&packing.base, 1)).first(base_bytes(packing.base));
@@ -210,7 +211,9 @@ void ColumnEncoder::encode(std::span<const T> values, std::vector<std::byte>& by
     if (find_decimals(values)) {
       const Packing as_decimals = best_packing(decimals_);
       const std::size_t exception_bytes =
-          exceptions_.empty() ? 0 : sizeof(std::uint16_t) * (exceptions_.size() + 1) + sizeof(T) * exceptions_.size();
+          exceptions_.empty()
+              ? 0
+              : sizeof(std::uint16_t) * (exceptions_.size() + 1) + sizeof(T) * exceptions_.size();
       if (as_decimals.bytes + exception_bytes < as_bits.bytes)
         return append(values, static_cast<std::uint8_t>(exponent_), as_decimals, decimals_, bytes);
     }

@@ -92,7 +92,8 @@ std::optional<PackedColumn> take_column(std::span<const std::byte>& bytes, std::
   column.has_deltas = (form & kDeltas) != 0;
   column.bits = bits & ~kExceptions;
   column.num_exceptions = num_exceptions;
-  if (!has_form<T>(column) || !take_base(taker, form >> kBaseShift & kBaseMask, column.base)) return std::nullopt;
+  if (!has_form<T>(column) || !take_base(taker, form >> kBaseShift & kBaseMask, column.base))
+    return std::nullopt;
   if (column.has_deltas && !taker.take_number(column.first)) return std::nullopt;
   column.packed = taker.take(packed_bytes(count - (column.has_deltas ? 1 : 0), column.bits));
   column.exception_rows = taker.take(num_exceptions * sizeof(std::uint16_t));

@@ -23,9 +23,9 @@ inline constexpr int kMostOddBits = 57;
 
 // Powers of ten that a double holds exactly.
 inline constexpr int kMostExponent = 22;
-inline constexpr double kPowersOfTen[kMostExponent + 1] = {
-    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+inline constexpr double kPowersOfTen[kMostExponent + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                           1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                                           1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 // The first byte of a column: an exponent or kBits; how long the base is, as a power of two; kDeltas or not.
 inline constexpr std::uint8_t kBits = 31, kFormMask = 31, kDeltas = 128;
@@ -40,8 +40,8 @@ struct PackedColumn {
   bool is_bits = false;
   bool has_deltas = false;
   int bits = 0;
-  std::uint64_t base = 0, first = 0;          // modulo 2^64
-  const std::byte* packed = nullptr;          // kReadAhead bytes after them are readable
+  std::uint64_t base = 0, first = 0;  // modulo 2^64
+  const std::byte* packed = nullptr;  // kReadAhead bytes after them are readable
   std::size_t num_exceptions = 0;
   const std::byte* exception_rows = nullptr;  // u16, ascending, below count
   const std::byte* exceptions = nullptr;      // values

@@ -244,7 +244,7 @@ LoneFrameReader::LoneFrameReader(const Directory& directory, FileKind kind, cons
     : kind_(kind), snapshot_(snapshot), file_(directory.open(file_name(kind, snapshot.number))) {}
 
 std::optional<FoundFrame> LoneFrameReader::find(std::uint64_t offset, std::uint64_t first,
-                                               std::uint64_t end) const {
+                                                std::uint64_t end) const {
   constexpr std::array<std::byte, sizeof(FrameHeader)> kNothing = {};
   FrameHeader header;
   while (offset < bytes() && bytes() - offset >= sizeof header) {

@@ -73,7 +73,8 @@ std::uint64_t mixed(std::uint64_t entry, std::uint64_t seed) {
 void encode_ids(std::span<const std::uint64_t> entries, std::vector<std::byte>& payload) {
   std::vector<std::int64_t> part(entries.size());
   encoding::ColumnEncoder encoder;
-  std::ranges::transform(entries, part.begin(), [](std::uint64_t entry) { return std::int64_t{tag_in(entry)}; });
+  std::ranges::transform(entries, part.begin(),
+                         [](std::uint64_t entry) { return std::int64_t{tag_in(entry)}; });
   encoder.encode(std::span<const std::int64_t>(part), payload);
   std::ranges::transform(entries, part.begin(), [](std::uint64_t entry) {
     return static_cast<std::int64_t>(entry & std::numeric_limits<std::uint32_t>::max());
@@ -104,7 +105,8 @@ void write_ids(const Snapshot& snapshot, const Uuid& uuid, FrameFileWriter& file
       num_id_frames(entries.size()), most_id_bytes(),
       [&](std::uint64_t number, std::vector<std::byte>& payload) {
         const std::uint64_t first = number * kIdsPerFrame;
-        encode_ids(std::span(entries).subspan(first, std::min(kIdsPerFrame, entries.size() - first)), payload);
+        encode_ids(std::span(entries).subspan(first, std::min(kIdsPerFrame, entries.size() - first)),
+                   payload);
       },
       file);
 }
@@ -138,7 +140,8 @@ void IdFile::take(std::uint64_t number, std::span<const std::byte> payload) cons
   const auto has_leaf = [&](std::uint64_t entry) {
     return (entry & std::numeric_limits<std::uint32_t>::max()) < num_leaves_;
   };
-  if (!decode_ids(payload, entries) || !std::ranges::is_sorted(entries) || !std::ranges::all_of(entries, has_leaf))
+  if (!decode_ids(payload, entries) || !std::ranges::is_sorted(entries) ||
+      !std::ranges::all_of(entries, has_leaf))
     throw_damaged(file_.path(), directory_.extent(number).offset + sizeof(FrameHeader),
                   "ids are not in order, or in a leaf that does not exist");
 }
@@ -146,8 +149,9 @@ void IdFile::take(std::uint64_t number, std::span<const std::byte> payload) cons
 std::span<const std::uint64_t> IdFile::frame(std::uint64_t number) const {
   read_->require(number, [&] {
     const FrameExtent extent = directory_.extent(number);
-    file_.read_one(number, extent,
-                   [&](const std::byte* payload) { take(number, {payload, extent.payload_bytes}); });
+    file_.read_one(number, extent, [&](const std::byte* payload) {
+      take(number, {payload, extent.payload_bytes});
+    });
   });
   return entries_.span().subspan(number * kIdsPerFrame, num_entries(number));
 }

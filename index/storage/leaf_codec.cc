@@ -27,7 +27,8 @@ bool for_typed_columns(const LeafShape& shape, Byte* values, const Use& use) {
 }
 
 template <typename T>
-bool decode_column(std::span<const std::byte>& bytes, std::size_t num_rows, std::size_t leaf_rows, T* column) {
+bool decode_column(std::span<const std::byte>& bytes, std::size_t num_rows, std::size_t leaf_rows,
+                   T* column) {
   const auto packed = encoding::take_column<T>(bytes, num_rows);
   if (!packed) return false;
   encoding::decode(*packed, column);
@@ -54,7 +55,9 @@ void LeafCodec::encode(const LeafRecord& record, const std::byte* values, const 
   payload.reserve(most_payload_bytes());
   payload.resize(record_bytes());
   std::byte* to = payload.data();
-  const auto put = [&to](const auto& part) { to = std::copy_n(std::as_bytes(std::span(&part, 1)).data(), sizeof part, to); };
+  const auto put = [&to](const auto& part) {
+    to = std::copy_n(std::as_bytes(std::span(&part, 1)).data(), sizeof part, to);
+  };
   put(record.num_rows);
   put(record.partition);
   if (shape_.has_labels) put(record.labels);
@@ -85,7 +88,8 @@ std::string_view LeafCodec::decode(std::span<const std::byte> payload, LeafRecor
   const auto decode_next = [&](auto* column) {
     return decode_column(payload, record.num_rows, shape_.leaf_rows, column);
   };
-  if (!for_typed_columns(shape_, values, decode_next) || !decode_next(ids)) return "a column of a leaf is wrong";
+  if (!for_typed_columns(shape_, values, decode_next) || !decode_next(ids))
+    return "a column of a leaf is wrong";
   return payload.size() == encoding::kReadAhead ? "" : "a leaf with bytes after its columns";
 }
 

@@ -14,7 +14,8 @@ namespace culmen::storage {
 
 class LeafCodec {
  public:
-  LeafCodec(const LeafShape& shape, bool has_fields_file) : shape_(shape), has_fields_file_(has_fields_file) {}
+  LeafCodec(const LeafShape& shape, bool has_fields_file)
+      : shape_(shape), has_fields_file_(has_fields_file) {}
 
   std::uint64_t most_payload_bytes() const;
 

@@ -38,15 +38,18 @@ void LeafReader::start() {
 
 FramesOfLeaves LeafReader::read_all() {
   directory_.check_all();
-  file_.read(0, manifest_.num_leaves, directory_.extents(), [this](std::uint64_t leaf, const std::byte* payload) {
-    take(leaf, {payload, directory_.extent(leaf).payload_bytes});
-  });
+  file_.read(0, manifest_.num_leaves, directory_.extents(),
+             [this](std::uint64_t leaf, const std::byte* payload) {
+               take(leaf, {payload, directory_.extent(leaf).payload_bytes});
+             });
   return check_all();
 }
 
 void LeafReader::read_one(std::uint64_t leaf) {
   const FrameExtent extent = directory_.extent(leaf);
-  file_.read_one(leaf, extent, [&](const std::byte* payload) { take(leaf, {payload, extent.payload_bytes}); });
+  file_.read_one(leaf, extent, [&](const std::byte* payload) {
+    take(leaf, {payload, extent.payload_bytes});
+  });
 }
 
 FramesOfLeaves LeafReader::check_all() const {
@@ -161,8 +164,7 @@ void LeafReader::check_partitions() const {
 // The rows of a partition are in key order across its leaves.
 void LeafReader::check_leaves(std::uint64_t first, std::uint64_t end) const {
   for (std::uint64_t leaf = first + 1; leaf < end; ++leaf)
-    if (!(last_rows_[leaf - 1] < first_rows_[leaf]))
-      fail(leaf, "the leaves are not in key order");
+    if (!(last_rows_[leaf - 1] < first_rows_[leaf])) fail(leaf, "the leaves are not in key order");
 }
 
 // The frames of the leaves in another file, which are contiguous.
@@ -196,18 +198,20 @@ double extreme_cut_value(const Snapshot& s, std::uint64_t leaf, std::size_t colu
 
 }  // namespace
 
-void write_leaves(const Snapshot& s, const FramesOfLeaves& frames, bool has_fields_file, FrameFileWriter& file) {
+void write_leaves(const Snapshot& s, const FramesOfLeaves& frames, bool has_fields_file,
+                  FrameFileWriter& file) {
   const LeafCodec codec(s.leaf_shape(), has_fields_file);
   const std::vector<std::uint32_t>& leaves = s.order().leaves;
   const SlotArena& arena = *s.arena;
-  write_sized_frames(leaves.size(), codec.most_payload_bytes(),
-                     [&](std::uint64_t number, std::vector<std::byte>& payload) {
-                       const std::uint32_t leaf = leaves[number];
-                       const LeafHeader& header = s.leaf(leaf);
-                       codec.encode({header.num_rows, header.partition, frames.labels[number], frames.fields[number]},
-                                    arena.values(leaf), s.leaf_ids(leaf), payload);
-                     },
-                     file);
+  write_sized_frames(
+      leaves.size(), codec.most_payload_bytes(),
+      [&](std::uint64_t number, std::vector<std::byte>& payload) {
+        const std::uint32_t leaf = leaves[number];
+        const LeafHeader& header = s.leaf(leaf);
+        codec.encode({header.num_rows, header.partition, frames.labels[number], frames.fields[number]},
+                     arena.values(leaf), s.leaf_ids(leaf), payload);
+      },
+      file);
 }
 
 // One whose values are all missing has no range.
@@ -237,7 +241,9 @@ void LeafReader::check_late_splits() const {
   tbb::parallel_for(std::uint64_t{0}, manifest_.num_leaves, [&](std::uint64_t leaf) {
     const std::uint32_t partition = snapshot_.leaf(leaf).partition;
     for (const Extreme which : {Extreme::minimum, Extreme::maximum}) {
-      const auto value = [&](std::size_t column) { return extreme_cut_value(snapshot_, leaf, column, which); };
+      const auto value = [&](std::size_t column) {
+        return extreme_cut_value(snapshot_, leaf, column, which);
+      };
       if (splits.partition_of(origins[partition], value) != partition)
         fail(leaf, "rows on the wrong side of a late split");
     }

@@ -449,7 +449,8 @@ Salvage salvage(FileSystem& file_system, const std::string& path) {
 
 void list_damaged_tree(FileSystem& file_system, const std::string& path, Salvage& found) {
   const auto directory = file_system.open_directory(path);
-  const auto list = [&](FileKind kind, const std::function<void(LoneFrameReader&, DroppedLines&)>& list_frames) {
+  const auto list = [&](FileKind kind,
+                        const std::function<void(LoneFrameReader&, DroppedLines&)>& list_frames) {
     try {
       LoneFrameReader file(*directory, kind, found.manifest.snapshot);
       DroppedLines lines(found.dropped, "frames of " + file.path());

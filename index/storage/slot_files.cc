@@ -48,8 +48,7 @@ LeafFrame SlotFiles::checked_frame(FileKind kind, std::uint64_t leaf) {
   // Larger numbers could overflow.
   const bool fits = frame.offset <= bytes && frame.bytes <= bytes && extent_of(frame).end() <= bytes;
   if (!fits)
-    leaves_.fail(leaf,
-                 "the leaf's " + std::string(kFileKindNames.name(kind)) + " are at the wrong offset");
+    leaves_.fail(leaf, "the leaf's " + std::string(kFileKindNames.name(kind)) + " are at the wrong offset");
   return frame;
 }
 

@@ -62,7 +62,8 @@ void SnapshotWriter::write_frame_files() {
                    [&](FrameFileWriter& file) { write_nodes(snapshot_, file); });
   write_frame_file(FileKind::partitions, 1,
                    [&](FrameFileWriter& file) { write_partitions(snapshot_, file); });
-  write_frame_file(FileKind::ids, DirectoryFrames(num_id_frames(manifest_.num_rows)).num_frames_with_directory(),
+  write_frame_file(FileKind::ids,
+                   DirectoryFrames(num_id_frames(manifest_.num_rows)).num_frames_with_directory(),
                    [&](FrameFileWriter& file) { write_ids(snapshot_, manifest_.snapshot.uuid, file); });
 }
 

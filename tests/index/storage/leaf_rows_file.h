@@ -27,7 +27,8 @@ inline std::vector<std::size_t> frame_starts(const Bytes& file) {
 }
 
 // A file of such frames, and what the manifest says about it.
-inline Bytes sized_file(FileKind kind, Manifest& manifest, std::uint64_t num_frames, const MakePayload& make) {
+inline Bytes sized_file(FileKind kind, Manifest& manifest, std::uint64_t num_frames,
+                        const MakePayload& make) {
   MemoryFileSystem system;
   system.put("made", {});
   const auto directory = system.open_directory("made");

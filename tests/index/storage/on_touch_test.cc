@@ -252,9 +252,8 @@ std::string error_of_entries(const std::function<void(std::span<std::uint64_t>)>
   std::memcpy(&header, file.data() + kFirstFrameOffset, sizeof header);
   EXPECT_TRUE(decode_ids({file.data() + kFirstFrameOffset + sizeof header, header.payload_bytes}, entries));
   change(entries);
-  file = sized_file(FileKind::ids, manifest, 1, [&](std::uint64_t, std::vector<std::byte>& payload) {
-    encode_ids(entries, payload);
-  });
+  file = sized_file(FileKind::ids, manifest, 1,
+                    [&](std::uint64_t, std::vector<std::byte>& payload) { encode_ids(entries, payload); });
   const auto directory = system.open_directory("index");
   return error_of([&] {
     const auto s = read_snapshot(*directory, manifest, Loading::on_touch);

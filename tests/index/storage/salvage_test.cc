@@ -143,7 +143,8 @@ TEST_F(SalvageTest, SaysThatATornEndWasLeftOut) {
 TEST_F(SalvageTest, LosesTheRowsOfADamagedLeafOnly) {
   const Bytes& leaves = files_.at(name_of("leaves"));
   const std::vector<std::size_t> starts = frame_starts(leaves);
-  const std::size_t num_leaves = starts.size() - 3;  // without the header of the file, its directory and its end
+  const std::size_t num_leaves =
+      starts.size() - 3;  // without the header of the file, its directory and its end
   std::uint64_t lost = 0;
   for (std::size_t leaf = 0; leaf < num_leaves; ++leaf) {
     const std::size_t at = starts[leaf + 1];
