@@ -243,8 +243,8 @@ void FrameFileReader::check_digest() const {
 LoneFrameReader::LoneFrameReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot)
     : kind_(kind), snapshot_(snapshot), file_(directory.open(file_name(kind, snapshot.number))) {}
 
-std::optional<FoundFrame> LoneFrameReader::find(std::uint64_t offset, std::uint64_t first,
-                                                std::uint64_t end) const {
+std::optional<FoundFrame> LoneFrameReader::find(std::uint64_t offset, std::uint64_t first, std::uint64_t end,
+                                                std::uint64_t most_payload_bytes) const {
   constexpr std::array<std::byte, sizeof(FrameHeader)> kNothing = {};
   FrameHeader header;
   while (offset < bytes() && bytes() - offset >= sizeof header) {
@@ -252,7 +252,8 @@ std::optional<FoundFrame> LoneFrameReader::find(std::uint64_t offset, std::uint6
     const FrameExtent extent{offset, header.payload_bytes, 0};
     FrameHeader expected = frame_header(kind_, snapshot_, header.number, extent);
     expected.checksum = header.checksum;
-    const bool is_frame = header.number >= first && header.number < end && header.payload_bytes < bytes() &&
+    const bool is_frame = header.number >= first && header.number < end &&
+                          header.payload_bytes <= most_payload_bytes && extent.end() <= bytes() &&
                           std::memcmp(&header, &expected, sizeof header) == 0;
     if (is_frame) return FoundFrame{header.number, extent};
     const bool is_hole = std::memcmp(&header, kNothing.data(), sizeof header) == 0;

@@ -115,9 +115,10 @@ class LoneFrameReader {
 
   const std::string& path() const { return file_->path(); }
 
-  // The first frame at `offset` or after it that is one of [first, end) by its header, whose checksum nobody has looked at: its
-  // header may be damaged, and so may what it says about its length.
-  std::optional<FoundFrame> find(std::uint64_t offset, std::uint64_t first, std::uint64_t end) const;
+  // The first whole frame at `offset` or after it that is one of [first, end) by its header, and no longer than these are. Nobody
+  // has looked at its checksum: its header may be damaged, and so may what it says about its number and length.
+  std::optional<FoundFrame> find(std::uint64_t offset, std::uint64_t first, std::uint64_t end,
+                                 std::uint64_t most_payload_bytes) const;
 
   std::uint64_t bytes() const { return file_->size(); }
   // Returns true if a byte of a frame at this offset is in the file.

@@ -57,29 +57,46 @@ std::uint64_t next_frame(const LoneFrameReader& file, std::uint64_t number, cons
   return next;
 }
 
+// Frames [first, end) of a file, from `offset` on, that are not there or whose headers are damaged. `fault` may say more.
+std::string line_of_lost(const LoneFrameReader& file, std::uint64_t offset, std::uint64_t first,
+                         std::uint64_t end, const std::string& fault) {
+  const std::string frames = end - first == 1
+                                 ? "frame " + std::to_string(first)
+                                 : "frames " + std::to_string(first) + " to " + std::to_string(end - 1);
+  if (!fault.empty()) return end - first == 1 ? fault : fault + " (" + frames + ")";
+  return file.path() + ", byte " + std::to_string(offset) + ": " + frames +
+         (end - first == 1 ? " is not here" : " are not here");
+}
+
 // Calls use(number, extent) for each of `num_frames` frames of a file in which each has its own size, and adds a line for
 // each that throws. Frames are found by their headers, so that no damage hides more than what it hits.
-void for_found_frames(const LoneFrameReader& file, std::uint64_t num_frames, DroppedLines& lines,
+void for_found_frames(const LoneFrameReader& file, std::uint64_t num_frames, std::uint64_t most_payload_bytes,
+                      DroppedLines& lines,
                       const std::function<void(std::uint64_t, const FrameExtent&)>& use) {
-  std::uint64_t offset = kFirstFrameOffset;
-  for (std::uint64_t number = 0; number < num_frames;) {
-    const std::optional<FoundFrame> found = file.find(offset, number, num_frames);
-    const std::uint64_t next = found ? found->number : num_frames;
-    if (next > number) {
-      lines.add(file.path() + ", byte " + std::to_string(offset) + ": frame " + std::to_string(number) +
-                " is not here");
-      lines.add_unnamed(next - number - 1);
-    }
-    if (!found) return;
+  std::uint64_t number = 0, expected_offset = kFirstFrameOffset, offset = expected_offset;
+  std::string fault;  // of a frame that says it is a later one: its number may be what is damaged
+  while (number < num_frames) {
+    const std::optional<FoundFrame> found = file.find(offset, number, num_frames, most_payload_bytes);
+    if (!found) break;
     try {
-      use(next, found->extent);
-      offset = found->extent.end();
+      use(found->number, found->extent);
     } catch (const Error& error) {
-      lines.add(error.what());
       offset = found->extent.offset + kAlignment;
+      if (found->number > number) {
+        if (fault.empty()) fault = error.what();
+        continue;
+      }
+      lines.add(error.what());
+      ++number;
+      expected_offset = offset;
+      continue;
     }
-    number = next + 1;
+    if (found->number > number) lines.add(line_of_lost(file, expected_offset, number, found->number, fault));
+    fault.clear();
+    number = found->number + 1;
+    expected_offset = offset = found->extent.end();
   }
+  if (number < num_frames) lines.add(line_of_lost(file, expected_offset, number, num_frames, fault));
 }
 
 // Adds a line for each damaged frame of [first, end).
@@ -248,7 +265,7 @@ class RowSalvager {
     bad_rows_.emplace(found_.dropped, "frames of " + path + " with such rows");
     bad_labels_.emplace(found_.dropped, "frames of labels");
     bad_fields_.emplace(found_.dropped, "frames of fields");
-    for_found_frames(*leaves_, manifest_.num_leaves, *bad_leaves_,
+    for_found_frames(*leaves_, manifest_.num_leaves, codec_.most_payload_bytes(), *bad_leaves_,
                      [this](std::uint64_t leaf, const FrameExtent& extent) { take_leaf(leaf, extent); });
     for (std::optional<DroppedLines>* lines : {&bad_leaves_, &bad_rows_, &bad_labels_, &bad_fields_})
       (*lines)->finish();
@@ -469,7 +486,7 @@ void list_damaged_tree(FileSystem& file_system, const std::string& path, Salvage
   list_fixed(FileKind::nodes, found.manifest.num_nodes(), frames_of_nodes(found.manifest));
   list(FileKind::ids, [&](LoneFrameReader& file, DroppedLines& lines) {
     const std::uint64_t num_frames = num_id_frames(found.manifest.num_rows);
-    for_found_frames(file, num_frames, lines,
+    for_found_frames(file, num_frames, most_id_bytes(), lines,
                      [&](std::uint64_t number, const FrameExtent& extent) { file.read(number, extent); });
     list_damaged_directory(file, num_frames, lines);
   });

@@ -227,7 +227,7 @@ TEST_F(SparseFolder, SalvageSaysInAFewLinesWhatMillionsOfLeavesLack) {
   const Salvage found = salvage(posix(), path());
   EXPECT_EQ(found.ids.size(), 100u);
   EXPECT_LE(found.dropped.size(), 12u);
-  EXPECT_TRUE(found.dropped.back().starts_with("and 29999")) << found.dropped.back();
+  EXPECT_NE(found.dropped.back().find(" to 2999999 are not here"), std::string::npos) << found.dropped.back();
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
