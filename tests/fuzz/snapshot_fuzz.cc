@@ -251,17 +251,6 @@ void change_frame(const std::vector<std::size_t>& starts, Bytes& file, const Edi
   std::memcpy(file.data() + at, &value, std::min(width, file.size() - at));
 }
 
-storage::FileEntry with_good_checksums(const std::vector<std::size_t>& starts, Bytes& file) {
-  std::vector<std::uint64_t> checksums;
-  for (std::size_t b = 0; b + 1 < starts.size(); ++b) {
-    const auto covered =
-        std::span<const std::byte>(file).subspan(starts[b] + 8, starts[b + 1] - starts[b] - 8);
-    checksums.push_back(storage::checksum_of(covered));
-    std::memcpy(file.data() + starts[b], &checksums.back(), sizeof checksums.back());
-  }
-  return {file.size(), storage::digest_of(std::as_bytes(std::span(checksums)))};
-}
-
 std::uint64_t value_of(const Edit& change) {
   return change.value < kValues.size() ? kValues[change.value] : std::uint64_t{change.value};
 }
@@ -280,7 +269,7 @@ class Changed {
       change_frame(frame_starts_[f], files_[f], change, value_of(change));
     }
     for (std::size_t f = 0; f < kNumFiles; ++f)
-      if (!files_[f].empty()) manifest_.files[f] = with_good_checksums(frame_starts_[f], files_[f]);
+      if (!files_[f].empty()) manifest_.files[f] = storage::with_good_checksums(frame_starts_[f], files_[f]);
     for (const Edit& change : changes)
       if (is_of(kManifestMember, change)) change_member(manifest_, change, value_of(change));
   }

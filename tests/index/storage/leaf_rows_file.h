@@ -1,4 +1,4 @@
-// The leaves of a file as rows, which tests change and write again, with good checksums.
+// Files whose frames have sizes of their own, to be changed and written again with good checksums; leaves as rows.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,18 @@ inline std::vector<std::size_t> frame_starts(const Bytes& file) {
     starts.push_back(starts.back() + aligned(sizeof header + header.payload_bytes));
   }
   return starts;
+}
+
+// Makes the checksums of these frames good. Returns what a manifest then says.
+inline FileEntry with_good_checksums(const std::vector<std::size_t>& starts, Bytes& file) {
+  std::vector<std::uint64_t> checksums;
+  for (std::size_t b = 0; b + 1 < starts.size(); ++b) {
+    const auto covered =
+        std::span<const std::byte>(file).subspan(starts[b] + 8, starts[b + 1] - starts[b] - 8);
+    checksums.push_back(checksum_of(covered));
+    std::memcpy(file.data() + starts[b], &checksums.back(), sizeof checksums.back());
+  }
+  return {file.size(), digest_of(std::as_bytes(std::span(checksums)))};
 }
 
 // A file of such frames, and what the manifest says about it.
