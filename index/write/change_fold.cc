@@ -8,10 +8,10 @@
 
 namespace culmen {
 
-ChangeFold::IdState& ChangeFold::state_of(std::int64_t id) {
+ChangeFold::IdState& ChangeFold::state_of(std::int64_t id, bool is_believed_there) {
   const auto found = states_.find(id);
   if (found != states_.end()) return found->second;
-  const bool there = contains_(id);
+  const bool there = contains_ ? contains_(id) : is_believed_there;
   return states_.emplace(id, IdState{there, there}).first->second;
 }
 
@@ -27,14 +27,14 @@ void ChangeFold::require_next_id_above(const Change& change) {
 
 void ChangeFold::add(Change change) {
   for (const std::int64_t id : change.removed) {
-    IdState& state = state_of(id);
+    IdState& state = state_of(id, true);
     if (!state.is_there)
       throw FormatError("a batch removes id " + std::to_string(id) + ", which is not there");
     state.is_there = false;
   }
   const auto number = static_cast<std::uint32_t>(changes_.size());
   for (std::uint32_t row = 0; row < change.num_rows(); ++row) {
-    IdState& state = state_of(change.ids[row]);
+    IdState& state = state_of(change.ids[row], false);
     if (state.is_there)
       throw FormatError("a batch adds id " + std::to_string(change.ids[row]) + ", which is there");
     state = {state.was_there, true, number, row};

@@ -16,7 +16,8 @@ namespace culmen {
 
 class ChangeFold {
  public:
-  // `next_id`, and whether the index contains an id, before the first change.
+  // `next_id`, and whether the index contains an id, before the first change. Without a function for this, the changes are
+  // believed: an id that they remove was there, and one that they add was not.
   ChangeFold(const LeafShape& shape, std::int64_t next_id, std::function<bool(std::int64_t)> contains,
              std::span<const Field> fields = {})
       : shape_(shape),
@@ -42,7 +43,7 @@ class ChangeFold {
     std::uint32_t change = kNoChange;  // that has the row; none: the index has it
     std::uint32_t row = 0;
   };
-  IdState& state_of(std::int64_t id);
+  IdState& state_of(std::int64_t id, bool is_believed_there);
   void require_next_id_above(const Change& change);
 
   LeafShape shape_;
