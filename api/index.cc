@@ -137,6 +137,16 @@ std::shared_ptr<const Snapshot> snapshot_of(const Index& index) {
   return held_by(index.core_, kIndexHandle).snapshot();
 }
 
+std::shared_ptr<const Snapshot> version_of(const Index& index) {
+  return held_by(index.core_, kIndexHandle).version();
+}
+
+std::shared_ptr<const LoggedView> logged_view_of(const Index& index) {
+  Index::Core& core = held_by(index.core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> version = core.version();
+  return version->logged == nullptr ? nullptr : core.logged_view(version);
+}
+
 std::uint64_t Index::version() const {
   return held_by(core_, kIndexHandle).version()->version;
 }
