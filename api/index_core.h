@@ -140,7 +140,9 @@ class Index::Core {
   std::shared_ptr<const Snapshot> whole(const std::shared_ptr<const Snapshot>& version) const;
   // The newest version; it and all that follow have trees.
   std::shared_ptr<const Snapshot> snapshot_to_follow() const {
-    return live_ == nullptr ? snapshot() : live_->fold();
+    if (live_ != nullptr) return live_->fold();
+    published_->set(snapshot());
+    return published_->get();
   }
   SearchResult search_logged(const std::shared_ptr<const Snapshot>& version, const Query& query,
                              const SearchOptions& options, Watch* watch);

@@ -14,7 +14,6 @@
 #include "index/build/bulk_load.h"
 #include "index/find_rows.h"
 #include "index/write/normalize.h"
-#include "index/write/reload.h"
 #include "index/write/user_rows.h"
 
 namespace culmen {
@@ -34,15 +33,6 @@ std::shared_ptr<const Snapshot> version_of(const IndexMetadata& metadata, std::s
   return version;
 }
 
-std::shared_ptr<const Snapshot> arranged(const Snapshot& version) {
-  auto logged = std::make_shared<LoggedRows>();
-  logged->base = version.logged->base;
-  logged->rows = reload_rows(*version.logged->rows, version.logged->rows->order().leaves, {});
-  logged->erased = version.logged->erased;
-  logged->is_arranged = true;
-  return version_of(version.metadata(), std::move(logged));
-}
-
 template <typename T>
 void add_all_but(std::span<const std::int64_t> erased, const Snapshot& tree, UserRows<T>& rows) {
   std::vector<std::uint32_t> kept;
@@ -52,6 +42,25 @@ void add_all_but(std::span<const std::int64_t> erased, const Snapshot& tree, Use
       if (!has_id(erased, tree.leaf_ids(leaf)[r])) kept.push_back(r);
     rows.add_rows(tree, leaf, kept);
   }
+}
+
+// Rows of a log after a change, in partitions as of the base.
+std::shared_ptr<const Snapshot> arranged_rows(const Snapshot& rows, const Change& change, const Snapshot& base) {
+  return visit_value_type(base, [&]<typename T>(T) -> std::shared_ptr<const Snapshot> {
+    UserRows<T> table(base.metadata());
+    add_all_but(change.removed, rows, table);
+    table.add_rows(change);
+    return bulk_load(table.view(), build_options_of(base));
+  });
+}
+
+std::shared_ptr<const Snapshot> arranged(const Snapshot& version) {
+  auto logged = std::make_shared<LoggedRows>();
+  logged->base = version.logged->base;
+  logged->rows = arranged_rows(*version.logged->rows, {}, *logged->base);
+  logged->erased = version.logged->erased;
+  logged->is_arranged = true;
+  return version_of(version.metadata(), std::move(logged));
 }
 
 // What LogBeside believed is looked up here.
@@ -109,7 +118,7 @@ void LogBeside::apply(const Change& change) {
   }
   const Change of_rows = part_of_rows(change);
   if (!is_arranged_) {
-    rows_ = reload_rows(*rows_, rows_->order().leaves, of_rows);
+    rows_ = arranged_rows(*rows_, of_rows, *base_);
     is_arranged_ = true;
     return;
   }
