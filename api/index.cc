@@ -275,7 +275,6 @@ IndexInfo Index::info() const {
                                     : info_of(*version, core.logged_view(version)->statistics());
 }
 
-
 TableStatistics Index::statistics() const {
   Core& core = held_by(core_, kIndexHandle);
   const std::shared_ptr<const Snapshot> version = core.version();

@@ -89,8 +89,7 @@ std::vector<std::uint8_t> Index::Core::search_together(
     const std::shared_ptr<const Snapshot>& snapshot, std::size_t num_queries,
     const std::function<Query(std::size_t)>& query_of, const SearchOptions& options, Watch* watch,
     const std::function<void(std::size_t, SearchResult)>& take) {
-  if (options.engine != Engine::automatic || snapshot->logged != nullptr ||
-      !may_pass(*snapshot, num_queries))
+  if (options.engine != Engine::automatic || snapshot->logged != nullptr || !may_pass(*snapshot, num_queries))
     return {};
   const Clock::time_point start = Clock::now();
   const auto resolved = [&](std::size_t q) -> std::optional<ResolvedQuery> {

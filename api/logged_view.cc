@@ -23,7 +23,8 @@ std::vector<Hit> best_of(const Snapshot& tree, const Query& query) {
 }
 
 // The largest value of weight * attribute among the rows that pass and have one.
-std::optional<double> most_of(const Snapshot& tree, std::size_t attribute, double weight, const Filter& where) {
+std::optional<double> most_of(const Snapshot& tree, std::size_t attribute, double weight,
+                              const Filter& where) {
   Query query;
   query.weights.assign(tree.attributes.size(), 0.0);
   query.weights[attribute] = weight;

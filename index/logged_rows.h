@@ -20,9 +20,10 @@ namespace culmen {
 
 struct LoggedRows {
   std::shared_ptr<const Snapshot> base;  // of the files
-  std::shared_ptr<const Snapshot> rows;  // those that the log has added, as an index of their own; may have none
-  std::vector<std::int64_t> erased;      // ids of rows of `base` that are gone, ascending
-  bool is_arranged = false;              // `rows` has the partitions and bounds of a build
+  std::shared_ptr<const Snapshot>
+      rows;                          // those that the log has added, as an index of their own; may have none
+  std::vector<std::int64_t> erased;  // ids of rows of `base` that are gone, ascending
+  bool is_arranged = false;          // `rows` has the partitions and bounds of a build
 
   // The same version arranged, once searches have asked for it often enough (for_searches).
   mutable std::mutex arranged_mutex;

@@ -86,8 +86,9 @@ class RowReader::Rows {
   void take_row(const Part& part, std::vector<Row>& rows) {
     const Snapshot& tree = *part.tree;
     const std::uint64_t row = leaves_[leaf_] * static_cast<std::uint64_t>(tree.leaf_rows) + row_++;
-    const bool is_erased = part.logged != nullptr && std::binary_search(part.logged->erased.begin(),
-                                                                        part.logged->erased.end(), tree.id(row));
+    const bool is_erased =
+        part.logged != nullptr &&
+        std::binary_search(part.logged->erased.begin(), part.logged->erased.end(), tree.id(row));
     if (is_erased) return;
     ++num_read_;
     if (part.where.is_everything() || passes(tree, part.where, row)) rows.push_back(read_row(tree, row));
@@ -106,8 +107,8 @@ class RowReader::Rows {
     if (part_ < parts_.size()) {
       leaves_ = leaves_of(*parts_[part_].tree);
     } else if (num_read_ != num_rows_) {
-      throw FormatError("the leaves of the index have " + std::to_string(num_read_) + " rows; it should have " +
-                        std::to_string(num_rows_));
+      throw FormatError("the leaves of the index have " + std::to_string(num_read_) +
+                        " rows; it should have " + std::to_string(num_rows_));
     }
   }
 

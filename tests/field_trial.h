@@ -364,7 +364,8 @@ class FieldTrial {
       }
     }
     for (const auto& [id, row] : state_.rows)
-      if (seen.count(id) == 0 && oracle.passes(row, where)) return "row " + std::to_string(id) + " is not read";
+      if (seen.count(id) == 0 && oracle.passes(row, where))
+        return "row " + std::to_string(id) + " is not read";
     return "";
   }
 

@@ -70,7 +70,8 @@ std::vector<ShownColumn> numeric_columns(std::vector<ShownColumn> columns, bool 
   const auto field = std::ranges::find(columns, false, &ShownColumn::is_attribute);
   if (all_are_named && field != columns.end())
     throw InvalidArgument(fmt::format(
-        "npy holds ids and attributes, and \"{}\" is neither: leave it out of --show, or write csv", field->name));
+        "npy holds ids and attributes, and \"{}\" is neither: leave it out of --show, or write csv",
+        field->name));
   std::erase_if(columns, [](const ShownColumn& column) { return !column.is_attribute; });
   return columns;
 }
@@ -84,8 +85,9 @@ std::string npy_name(const std::string& title) {
   return quoted + "'";
 }
 
-std::uint64_t write_rows_as_npy(RowReader& reader, std::uint64_t num_rows, const std::vector<std::string>& own,
-                                const std::vector<ShownColumn>& columns, Output& out) {
+std::uint64_t write_rows_as_npy(RowReader& reader, std::uint64_t num_rows,
+                                const std::vector<std::string>& own, const std::vector<ShownColumn>& columns,
+                                Output& out) {
   std::string descr = "[(" + npy_name(own.front()) + ", '<i8')";
   for (const ShownColumn& column : columns) descr += ", (" + npy_name(column.title) + ", '<f8')";
   out.write(npy_header(descr + "]", fmt::format("({},)", num_rows)));
@@ -130,7 +132,8 @@ void add_export(Program& program) {
   CLI::App& command = *program.app.add_subcommand("export", "Write all rows to a file");
   const auto arguments = std::make_shared<ExportArguments>();
   command.add_option("DIR", arguments->directory, "The index, sharded or not")->required();
-  command.add_option("FILE", arguments->file, "File to write, completely or not at all (default: standard output)");
+  command.add_option("FILE", arguments->file,
+                     "File to write, completely or not at all (default: standard output)");
   command
       .add_option("--format", arguments->format,
                   "Default: by the extension of FILE, else csv. npy: a structured array of ids (int64) and\n"

@@ -13,7 +13,8 @@ static_assert(std::endian::native == std::endian::little, "arrays are written as
 // length, where that is needed. descr and shape: as Python writes them.
 inline std::string npy_header(std::string_view descr, std::string_view shape) {
   constexpr std::size_t kLongestOfVersion1 = 0xffff;
-  std::string dictionary = "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': " + std::string(shape) + ", }";
+  std::string dictionary =
+      "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': " + std::string(shape) + ", }";
   const bool is_long = dictionary.size() + 64 > kLongestOfVersion1;
   const std::size_t prefix_bytes = is_long ? 12 : 10;
   const std::size_t unpadded = prefix_bytes + dictionary.size() + 1;

@@ -29,7 +29,8 @@ class RowReader {
   // The same of what is in a directory, an index or a sharded one, read from its files and forgotten again: whatever the size of
   // the index, it takes memory for a few hundred leaves, for the rows of a log that no checkpoint has shortened, and some
   // ten bytes a leaf. Throws as Index::open with Loading::on_touch.
-  [[nodiscard]] static RowReader of_directory(const std::filesystem::path& directory, const Filter& where = {});
+  [[nodiscard]] static RowReader of_directory(const std::filesystem::path& directory,
+                                              const Filter& where = {});
   RowReader(RowReader&&) noexcept;
   RowReader& operator=(RowReader&&) noexcept;
   ~RowReader();

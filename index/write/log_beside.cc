@@ -26,7 +26,8 @@ bool has_id(std::span<const std::int64_t> ascending, std::int64_t id) {
   return std::binary_search(ascending.begin(), ascending.end(), id);
 }
 
-std::shared_ptr<const Snapshot> version_of(const IndexMetadata& metadata, std::shared_ptr<LoggedRows> logged) {
+std::shared_ptr<const Snapshot> version_of(const IndexMetadata& metadata,
+                                           std::shared_ptr<LoggedRows> logged) {
   auto version = std::make_shared<Snapshot>(metadata);
   version->num_rows = logged->base->num_rows - logged->erased.size() + logged->rows->num_rows;
   version->logged = std::move(logged);
@@ -45,7 +46,8 @@ void add_all_but(std::span<const std::int64_t> erased, const Snapshot& tree, Use
 }
 
 // Rows of a log after a change, in partitions as of the base.
-std::shared_ptr<const Snapshot> arranged_rows(const Snapshot& rows, const Change& change, const Snapshot& base) {
+std::shared_ptr<const Snapshot> arranged_rows(const Snapshot& rows, const Change& change,
+                                              const Snapshot& base) {
   return visit_value_type(base, [&]<typename T>(T) -> std::shared_ptr<const Snapshot> {
     UserRows<T> table(base.metadata());
     add_all_but(change.removed, rows, table);
@@ -94,11 +96,9 @@ void LogBeside::add(Change change) {
 
 std::shared_ptr<const Snapshot> LogBeside::version(std::uint64_t number) {
   const FloatingPointScope floating_point;
-  {
-    const Change change = fold_ ? fold_->fold() : Change();
-    fold_.reset();
-    apply(change);
-  }
+  Change change = fold_ ? fold_->fold() : Change();
+  fold_.reset();
+  apply(std::move(change));
   auto logged = std::make_shared<LoggedRows>();
   logged->base = base_;
   logged->rows = rows_;
@@ -111,12 +111,13 @@ std::shared_ptr<const Snapshot> LogBeside::version(std::uint64_t number) {
   return version_of(metadata, std::move(logged));
 }
 
-void LogBeside::apply(const Change& change) {
+void LogBeside::apply(Change change) {
   if (rows_ == nullptr) {
     erase_from_base(change.removed);
-    return load_rows(change);
+    return load_rows(std::move(change));
   }
   const Change of_rows = part_of_rows(change);
+  change = {};
   if (!is_arranged_) {
     rows_ = arranged_rows(*rows_, of_rows, *base_);
     is_arranged_ = true;
@@ -128,12 +129,16 @@ void LogBeside::apply(const Change& change) {
   rows_ = rows_writer_->finish_version(rows_->version + 1);
 }
 
-// The first changes: the table has no columns but those of the index, and ids that differ.
-void LogBeside::load_rows(const Change& change) {
-  rows_ = visit_value_type(*base_, [&]<typename T>(T) {
+void LogBeside::load_rows(Change change) {
+  visit_value_type(*base_, [&]<typename T>(T) {
     UserRows<T> rows(base_->metadata());
     rows.add_rows(change);
-    return load_as_given(rows.view(), build_options_of(*base_));
+    change = {};  // its memory
+    try {
+      rows_ = load_as_given(rows.view(), build_options_of(*base_));
+    } catch (const InputError& error) {
+      throw FormatError(std::string("a batch adds rows that do not fit: ") + error.what());
+    }
   });
 }
 

@@ -33,14 +33,14 @@ class LogBeside {
   std::shared_ptr<const Snapshot> version(std::uint64_t number);
 
  private:
-  void apply(const Change& change);
+  void apply(Change change);
   Change part_of_rows(const Change& change);
   void erase_from_base(std::vector<std::int64_t> ids);
-  void load_rows(const Change& change);
+  void load_rows(Change change);
 
   const std::shared_ptr<const Snapshot> base_;
-  std::optional<ChangeFold> fold_;           // of the batches since the last version
-  std::shared_ptr<const Snapshot> rows_;     // null: none yet
+  std::optional<ChangeFold> fold_;        // of the batches since the last version
+  std::shared_ptr<const Snapshot> rows_;  // null: none yet
   bool is_arranged_ = false;
   std::unique_ptr<TreeWriter> rows_writer_;  // of rows that are arranged; made on first use
   std::vector<std::int64_t> erased_;         // ascending

@@ -111,8 +111,7 @@ class ShardedTrial {
   std::string check_row_readers() {
     const std::map<std::int64_t, Row> wanted = rows_of(RowReader(*one_));
     if (wanted.size() != one_->info().num_rows) return "rows are not read" + doing_;
-    for (const auto& found :
-         {rows_of(RowReader(*sharded_)), rows_of(RowReader::of_directory(directory()))}) {
+    for (const auto& found : {rows_of(RowReader(*sharded_)), rows_of(RowReader::of_directory(directory()))}) {
       if (found.size() != wanted.size()) return "rows of shards are not read" + doing_;
       for (const auto& [id, row] : found)
         if (!wanted.contains(id) || !is_same_row(row, wanted.at(id))) return "a row of a shard" + doing_;

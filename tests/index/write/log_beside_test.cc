@@ -30,7 +30,8 @@ ModelRow drawn_row(Random& random, int num_attributes) {
   return row;
 }
 
-std::shared_ptr<const Snapshot> touched(MemoryFileSystem& system, const BesideRows& rows, const TreeShape& shape) {
+std::shared_ptr<const Snapshot> touched(MemoryFileSystem& system, const BesideRows& rows,
+                                        const TreeShape& shape) {
   storage::save(*load_tree(rows, shape), system, "index", true);
   return storage::load(system, "index", Loading::on_touch);
 }
