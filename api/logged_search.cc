@@ -18,10 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A search of both trees at once that takes longer leaves the rest to the engines, one tree after the other.
-constexpr std::uint64_t kMostJointVisits = 4096;
-constexpr std::size_t kLargeK = 8192;
-
 void renumber(const LoggedRows& logged, std::vector<Hit>& hits) {
   for (Hit& hit : hits) hit.row += logged.first_row_beside();
 }
@@ -70,7 +66,7 @@ SearchResult Index::Core::search_logged(const std::shared_ptr<const Snapshot>& v
   const std::size_t k = std::min<std::size_t>(query.k.value_or(version->num_rows), version->num_rows);
   const bool by_bounds = options.engine == Engine::automatic || options.engine == Engine::bounded;
   const bool looks_up = options.engine == Engine::automatic && few_ids_of(of_base).has_value();
-  const bool is_joint = by_bounds && !looks_up && (k < kLargeK || query.min_score);
+  const bool is_joint = by_bounds && !looks_up && (k < cpu::kLargeJointK || query.min_score);
   if (!is_joint || !search_jointly(of_base, of_rows, k, result))
     search_in_turn(of_base, of_rows, k, options, result);
   result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
@@ -86,7 +82,7 @@ bool Index::Core::search_jointly(const ResolvedQuery& of_base, const ResolvedQue
   const auto rows_tree = static_cast<std::uint32_t>(trees.size());
   if (logged.rows->num_rows > 0 && !of_rows.filter.is_nothing())
     trees.push_back({logged.rows.get(), &of_rows});
-  cpu::JointAnswer found = cpu::search_jointly(trees, k, kMostJointVisits, result.stats);
+  cpu::JointAnswer found = cpu::search_jointly(trees, k, cpu::kMostJointVisits, result.stats);
   if (!found.finished) return false;
   result.hits = std::move(found.hits);
   for (std::size_t i = 0; i < result.hits.size(); ++i)

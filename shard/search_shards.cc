@@ -23,12 +23,6 @@ namespace {
 
 using ShardClock = std::chrono::steady_clock;
 
-// A joint search that has not ended after so many visits, some hundred microseconds, leaves the rest to the engines of
-// the shards, which may scan and use more threads.
-constexpr std::uint64_t kMostJointVisits = 4096;
-// From here on a heap of k hits on one thread may cost more than scans do.
-constexpr std::size_t kLargeK = 8192;
-
 class Question {
  public:
   Question(const ShardState& state, const Query& query, const SearchOptions& options, Watch* watch)
@@ -68,7 +62,8 @@ class Question {
 
   bool suits_joint_search() const {
     const bool is_by_bounds = options_.engine == Engine::automatic || options_.engine == Engine::bounded;
-    return is_by_bounds && (query_.k.value_or(kLargeK) < kLargeK || query_.min_score.has_value());
+    return is_by_bounds &&
+           (query_.k.value_or(cpu::kLargeJointK) < cpu::kLargeJointK || query_.min_score.has_value());
   }
 
   // Which a shard looks up.
@@ -91,7 +86,7 @@ class Question {
       searched.push_back(&tree);
     }
     if (query_.k) k = std::min(k, *query_.k);
-    const cpu::JointAnswer found = cpu::search_jointly(trees, k, kMostJointVisits, stats_);
+    const cpu::JointAnswer found = cpu::search_jointly(trees, k, cpu::kMostJointVisits, stats_);
     // A shard with LoggedRows may be asked in another form, with other numbers of rows.
     if (!found.finished && all.size() > versions_.size()) return false;
     for (std::size_t i = 0; i < found.hits.size(); ++i) {
