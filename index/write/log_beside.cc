@@ -26,7 +26,7 @@ bool has_id(std::span<const std::int64_t> ascending, std::int64_t id) {
   return std::binary_search(ascending.begin(), ascending.end(), id);
 }
 
-std::shared_ptr<const Snapshot> version_of(const IndexMetadata& metadata,
+std::shared_ptr<const Snapshot> logged_version(const IndexMetadata& metadata,
                                            std::shared_ptr<LoggedRows> logged) {
   auto version = std::make_shared<Snapshot>(metadata);
   version->num_rows = logged->base->num_rows - logged->erased.size() + logged->rows->num_rows;
@@ -62,7 +62,7 @@ std::shared_ptr<const Snapshot> arranged(const Snapshot& version) {
   logged->rows = arranged_rows(*version.logged->rows, {}, *logged->base);
   logged->erased = version.logged->erased;
   logged->is_arranged = true;
-  return version_of(version.metadata(), std::move(logged));
+  return logged_version(version.metadata(), std::move(logged));
 }
 
 // What LogBeside believed is looked up here.
@@ -108,7 +108,7 @@ std::shared_ptr<const Snapshot> LogBeside::version(std::uint64_t number) {
   metadata.version = number;
   metadata.next_id = next_id_;
   metadata.rounded_values = rounded_values_;
-  return version_of(metadata, std::move(logged));
+  return logged_version(metadata, std::move(logged));
 }
 
 void LogBeside::apply(Change change) {
