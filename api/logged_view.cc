@@ -66,13 +66,15 @@ TableStatistics statistics_of(const Snapshot& s) {
 LoggedView::LoggedView(const Snapshot& version)
     : has_erased_(!version.logged->erased.empty()), kept_(!Filter::ids_in(IdSet(version.logged->erased))) {
   const FloatingPointScope floating_point;
-  const TableStatistics parts[] = {statistics_of_base(*version.logged->base),
+  const TableStatistics parts[] = {statistics_of_base(*version.logged),
                                    statistics_of(*version.logged->rows)};
   statistics_ = merge(parts);
 }
 
-TableStatistics LoggedView::statistics_of_base(const Snapshot& base) const {
+TableStatistics LoggedView::statistics_of_base(const LoggedRows& logged) const {
+  const Snapshot& base = *logged.base;
   TableStatistics statistics = statistics_of(base);
+  statistics.num_rows -= logged.erased.size();
   if (!has_erased_) return statistics;
   for (std::size_t i = 0; i < statistics.attributes.size(); ++i) {
     AttributeStatistics& of = statistics.attributes[i];

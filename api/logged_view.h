@@ -27,7 +27,7 @@ class LoggedView {
   const TableStatistics& statistics() const { return statistics_; }
 
  private:
-  TableStatistics statistics_of_base(const Snapshot& base) const;
+  TableStatistics statistics_of_base(const LoggedRows& logged) const;
 
   bool has_erased_;
   Filter kept_;
