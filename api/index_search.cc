@@ -50,6 +50,7 @@ double microseconds_since(Clock::time_point start) {
 
 SearchResult Index::Core::search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
                                  const SearchOptions& options, Watch* watch) {
+  if (snapshot->logged != nullptr) return search_logged(snapshot, query, options, watch);
   const FloatingPointScope floating_point;
   const Clock::time_point start = Clock::now();
   SearchResult result;
@@ -88,7 +89,8 @@ std::vector<std::uint8_t> Index::Core::search_together(
     const std::shared_ptr<const Snapshot>& snapshot, std::size_t num_queries,
     const std::function<Query(std::size_t)>& query_of, const SearchOptions& options, Watch* watch,
     const std::function<void(std::size_t, SearchResult)>& take) {
-  if (options.engine != Engine::automatic || !may_pass(*snapshot, num_queries)) return {};
+  if (options.engine != Engine::automatic || snapshot->logged != nullptr || !may_pass(*snapshot, num_queries))
+    return {};
   const Clock::time_point start = Clock::now();
   const auto resolved = [&](std::size_t q) -> std::optional<ResolvedQuery> {
     try {
@@ -132,6 +134,7 @@ std::vector<Hit> Index::Core::look_up(const ResolvedQuery& query, std::span<cons
 
 std::vector<std::uint64_t> Index::Core::find_rows(const Snapshot& snapshot, std::span<const std::int64_t> ids,
                                                   bool& by_id_map) {
+  if (snapshot.logged != nullptr) return find_logged_rows(snapshot, ids, by_id_map);
   constexpr std::size_t kMostByMap = 4096;  // of more, a pass over all ids costs less for each
   std::optional<std::vector<std::uint64_t>> rows;
   if (ids.size() <= kMostByMap) {
@@ -146,7 +149,7 @@ SearchResult Index::search(const Query& query, const SearchOptions& options) con
   check_num_threads(options.num_threads);
   Core& core = held_by(core_, kIndexHandle);
   Watch watch(options, 1);
-  return core.search(core.snapshot(), query, options, watch.if_any());
+  return core.search(core.version(), query, options, watch.if_any());
 }
 
 std::vector<SearchResult> Index::search(std::span<const Query> queries, const SearchOptions& options) const {
@@ -154,14 +157,14 @@ std::vector<SearchResult> Index::search(std::span<const Query> queries, const Se
   std::vector<SearchResult> results(queries.size());
   Core& core = held_by(core_, kIndexHandle);
   core.search_each(
-      core.snapshot(), queries.size(), [&](std::size_t q) -> const Query& { return queries[q]; }, options,
+      core.version(), queries.size(), [&](std::size_t q) -> const Query& { return queries[q]; }, options,
       [&](std::size_t q, SearchResult result) { results[q] = std::move(result); });
   return results;
 }
 
 BatchAnswers Index::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
   Core& core = held_by(core_, kIndexHandle);
-  const std::shared_ptr<const Snapshot> snapshot = core.snapshot();
+  const std::shared_ptr<const Snapshot> snapshot = core.version();
   BatchAnswers answers = make_answers(batch, *snapshot);
   core.search_batch(snapshot, batch, arrays_of(answers), options);
   return answers;
@@ -170,7 +173,7 @@ BatchAnswers Index::search_batch(const QueryBatch& batch, const SearchOptions& o
 std::uint64_t Index::search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                                   const SearchOptions& options) const {
   Core& core = held_by(core_, kIndexHandle);
-  const std::shared_ptr<const Snapshot> snapshot = core.snapshot();
+  const std::shared_ptr<const Snapshot> snapshot = core.version();
   check_arrays(batch, snapshot->attributes.size(), answers);
   core.search_batch(snapshot, batch, answers, options);
   return snapshot->version;
@@ -194,8 +197,20 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
     throw InvalidArgument("the function's relative_error must be at least 0 and below 1");
   if (options.engine == Engine::ta || options.engine == Engine::gta)
     throw InvalidArgument("monotone functions are answered by the engines bounded and scan");
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> version = core.version();
+  SearchResult result = version->logged == nullptr
+                            ? Core::search_monotone(version, function, k, where, options)
+                            : core.search_logged_monotone(version, function, k, where, options);
+  result.stats.elapsed_us = microseconds_since(start);
+  return result;
+}
+
+SearchResult Index::Core::search_monotone(std::shared_ptr<const Snapshot> snapshot,
+                                          MonotoneFunctionRef function, std::size_t k, const Filter& where,
+                                          const SearchOptions& options) {
   SearchResult result;
-  result.snapshot = held_by(core_, kIndexHandle).snapshot();
+  result.snapshot = std::move(snapshot);
   const Snapshot& s = *result.snapshot;
   Watch watch(options, 1);
   ResolvedQuery query;
@@ -214,14 +229,15 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
                                      [&] { return cpu::scan_monotone(s, function, query, result.stats); })
                       : cpu::search_monotone(s, function, query, result.stats);
   }
-  result.stats.elapsed_us = microseconds_since(start);
   return result;
 }
 
 double Index::score_bound(const Query& query, const SearchOptions& options) const {
   const FloatingPointScope floating_point;
   check_num_threads(options.num_threads);
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> snapshot = core.version();
+  if (snapshot->logged != nullptr) return core.logged_bound(snapshot, query, options);
   const ResolvedQuery resolved = resolve(query, *snapshot, options.statistics);
   const double bound = cpu::bound_of_root(*snapshot, resolved);
   return bound < resolved.min_score ? -std::numeric_limits<double>::infinity() : bound;
@@ -229,7 +245,7 @@ double Index::score_bound(const Query& query, const SearchOptions& options) cons
 
 Filter Index::filter(std::string_view where) const {
   const FloatingPointScope floating_point;
-  return parse_filter(where, *held_by(core_, kIndexHandle).snapshot());
+  return parse_filter(where, *held_by(core_, kIndexHandle).version());
 }
 
 std::vector<ScoreTerm> Index::terms(std::string_view text) const {
@@ -240,11 +256,21 @@ std::vector<ScoreTerm> Index::terms(std::string_view text) const {
 Explanation Index::explain(const Query& query, const SearchOptions& options) const {
   const FloatingPointScope floating_point;
   check_num_threads(options.num_threads);
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
-  const ResolvedQuery resolved = resolve(query, *snapshot, options.statistics);
-  Plan plan = make_plan(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs());
-  plan.has_id_map = held_by(core_, kIndexHandle).has_id_map(*snapshot);
-  return explain_plan(*snapshot, resolved, plan);
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> version = core.version();
+  if (version->logged == nullptr) return core.explain(*version, query, options);
+  // Of the tree in the files, which has most of the rows.
+  const std::shared_ptr<const LoggedView> view = core.logged_view(version);
+  SearchOptions of_base = options;
+  if (of_base.statistics == nullptr) of_base.statistics = &view->statistics();
+  return core.explain(*version->logged->base, view->of_base(query), of_base);
+}
+
+Explanation Index::Core::explain(const Snapshot& tree, const Query& query, const SearchOptions& options) {
+  const ResolvedQuery resolved = resolve(query, tree, options.statistics);
+  Plan plan = make_plan(tree, resolved, options, CostsNs(), speed_factor(), device_costs());
+  plan.has_id_map = has_id_map(tree);
+  return explain_plan(tree, resolved, plan);
 }
 
 Placement Index::place(std::span<const Query> queries, const PlacementOptions& options) const {

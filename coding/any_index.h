@@ -23,11 +23,10 @@ class AnyIndex {
     return AnyIndex(Index::open(directory, options));
   }
 
-  // To read, or change, little of it. Of a sharded one, opening says which shard is damaged, so it is read whole.
+  // To read, or change, little of it.
   static AnyIndex open_on_touch(const std::string& directory, OpenOptions options = {}) {
-    if (ShardedIndex::is_at(directory)) return AnyIndex(ShardedIndex::open(directory, options));
     options.loading = Loading::on_touch;
-    return AnyIndex(Index::open(directory, options));
+    return open(directory, options);
   }
 
   // Null if it is not sharded.

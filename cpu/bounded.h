@@ -69,6 +69,12 @@ struct JointAnswer {
   bool finished = true;              // as in MonitoredAnswer
 };
 
+// A joint search that has not ended after so many visits, some hundred microseconds, leaves the rest to the engines of the
+// single trees, which may scan and use more threads.
+inline constexpr std::uint64_t kMostJointVisits = 4096;
+// From here on a heap of k hits on one thread may cost more than scans do.
+inline constexpr std::size_t kLargeJointK = 8192;
+
 // The k best rows of all trees, with one k-th score and always the highest bound of any tree next: hardly more visits
 // than in one tree of all rows. All queries have the same min_score. Gives up after most_visits.
 JointAnswer search_jointly(std::span<const JointTree> trees, std::size_t k, std::uint64_t most_visits,

@@ -279,7 +279,8 @@ std::vector<std::string> ShardedIndex::verify(bool deep) const {
   for (std::uint32_t s = 0; s < num_shards; ++s) {
     const std::string name = state->directories[s] + ": ";
     for (const std::string& fault : state->shards[s].verify(deep)) faults.push_back(name + fault);
-    const Snapshot& snapshot = *state->snapshots[s];
+    const std::shared_ptr<const Snapshot> tree = snapshot_of(state->shards[s]);
+    const Snapshot& snapshot = *tree;
     for (const std::uint32_t leaf : snapshot.order().leaves)
       for (std::uint32_t row = 0; row < snapshot.leaf(leaf).num_rows; ++row)
         if (const std::int64_t id = snapshot.leaf_ids(leaf)[row]; shard_of(id, num_shards) != s)

@@ -23,6 +23,7 @@ void add_insert(Program& program);
 void add_upsert(Program& program);
 void add_delete(Program& program);
 void add_get(Program& program);
+void add_export(Program& program);
 void add_info(Program& program);
 void add_compact(Program& program);
 void add_verify(Program& program);

@@ -39,6 +39,7 @@ ExitCode run(int argc, char** argv) {
   add_upsert(program);
   add_delete(program);
   add_get(program);
+  add_export(program);
   add_info(program);
   add_compact(program);
   add_verify(program);

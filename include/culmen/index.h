@@ -43,6 +43,7 @@ namespace culmen {
 class DeviceGroup;
 class DeviceIndex;  // culmen/device.h
 struct DeviceGroupOptions;
+class LoggedView;  // internal
 struct DeviceOptions;
 
 class Index {
@@ -215,6 +216,8 @@ class Index {
 
  private:
   friend std::shared_ptr<const Snapshot> snapshot_of(const Index& index);  // internal
+  friend std::shared_ptr<const Snapshot> version_of(const Index& index);
+  friend std::shared_ptr<const LoggedView> logged_view_of(const Index& index);
 
   class Core;
   explicit Index(std::shared_ptr<Core> core);

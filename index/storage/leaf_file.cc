@@ -60,6 +60,12 @@ FramesOfLeaves LeafReader::check_all() const {
   return {frames_in(FileKind::labels), frames_in(FileKind::fields)};
 }
 
+void LeafReader::drop(std::uint64_t first, std::uint64_t end) {
+  records_.discard(first, end);
+  first_rows_.discard(first, end);
+  last_rows_.discard(first, end);
+}
+
 LeafFrame LeafReader::frame_in(FileKind kind, std::uint64_t leaf) const {
   return kind == FileKind::labels ? records_[leaf].labels : records_[leaf].fields;
 }

@@ -32,6 +32,8 @@ class LeafReader {
   FramesOfLeaves read_all();
   void read_one(std::uint64_t leaf);
   FramesOfLeaves check_all() const;
+  // Leaves that will be read again before check_all.
+  void drop(std::uint64_t first, std::uint64_t end);
 
   // The frame of a leaf that was read, in another file.
   LeafFrame frame_in(FileKind kind, std::uint64_t leaf) const;

@@ -220,7 +220,7 @@ class Index(Searchable):
                 survives a crash of the process; "batch", after flush().
             loading: "whole", or "on_touch": opening takes no time, and each part of the files is read and checked when
                 a call first needs it, which raises FormatError or IoError if it cannot be read. Large changes,
-                checkpoints and scans read all that is left.
+                checkpoints, scans and copies to a GPU read all that is left.
 
         Raises:
             NoIndex: if there is none. It is a FileNotFoundError.
