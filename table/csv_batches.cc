@@ -164,10 +164,17 @@ BatchTotals BatchSink::finish() {
 BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, const ReadOptions& options,
                                 char delimiter, const BatchOptions& batches,
                                 const std::function<void(const TableBatch&)>& take, const CsvTuning& tuning) {
+  check_dialect(options.dialect);
+  SampledSource sampled(source, kSampleBytes, [&] {
+    const Progress progress = source.progress();
+    if (options.on_progress) options.on_progress(progress.done_bytes, progress.total_bytes);
+  });
+  const FoundDialect found =
+      find_dialect(sampled.sample(), sampled.is_whole(), delimiter, options, name);
   BatchTotals totals;
   with_threads(options.num_threads, [&] {
     BatchSink sink(name, options, batches, take);
-    CsvParser parser(source, name, options, delimiter, tuning, ReadPolicy::as_it_comes, true);
+    CsvParser parser(sampled, name, options, found, tuning, ReadPolicy::as_it_comes, true);
     parser.skip(batches.skip_rows);
     parser.hinting([&] {
       parser.parse(sink);

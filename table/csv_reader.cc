@@ -183,10 +183,14 @@ void check_csv_ids(std::span<const std::int64_t> ids, const RowLines& lines, con
 
 Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
                const CsvTuning& tuning) {
+  check_dialect(options.dialect);
   if (!options.schema && !source.rewind()) {
     RecordedSource recorded(source);
     return read_csv(recorded, name, options, delimiter, tuning);
   }
+  SampledSource sampled(source, kSampleBytes);
+  const FoundDialect found =
+      find_dialect(sampled.sample(), sampled.is_whole(), delimiter, options, name);
   Table table;
   with_threads(options.num_threads, [&] {
     const ReadPolicy policy = options.num_threads == 1 ? ReadPolicy::when_asked : ReadPolicy::ahead;
@@ -194,7 +198,7 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
     std::vector<CellKinds> kinds;
     {
       TableSink sink(source.num_bytes());
-      CsvParser parser(source, name, options, delimiter, tuning, policy, false);
+      CsvParser parser(sampled, name, options, found, tuning, policy, false);
       parser.hinting([&] {
         const std::exception_ptr fault = parse_until_fault(parser, sink);
         columns = columns_to_read_again(parser, sink.has_seen_rows());
@@ -205,15 +209,16 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
       if (columns.empty()) return;
       kinds = parser.kinds();
     }
-    source.rewind();
+    sampled.rewind();
     TableSink sink(source.num_bytes());
-    CsvParser parser(source, name, options, delimiter, tuning, policy, true);
+    CsvParser parser(sampled, name, options, found, tuning, policy, true);
     parser.set_columns(std::move(columns));
     parser.hinting([&] {
       parser.parse(sink);
       table = sink.finish(name, options, kinds);
     });
   });
+  table.dialect = found.dialect;
   return table;
 }
 
@@ -223,7 +228,10 @@ namespace culmen {
 
 Table parse_csv(std::string_view text, const std::string& name, const ReadOptions& options, char delimiter) {
   io::MemorySource source(text);
-  return io::read_csv(source, name, options, delimiter);
+  if (options.dialect.delimiter) return io::read_csv(source, name, options, delimiter);
+  ReadOptions with_delimiter = options;
+  with_delimiter.dialect.delimiter = delimiter;
+  return io::read_csv(source, name, with_delimiter, delimiter);
 }
 
 }  // namespace culmen

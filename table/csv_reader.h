@@ -10,6 +10,7 @@
 
 namespace culmen::io {
 
+// `delimiter`: the usual one; ReadOptions::dialect or the file may say another.
 Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
                const CsvTuning& tuning = {});
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "table/text.h"
+
 namespace culmen::io {
 namespace {
 
@@ -32,6 +34,10 @@ std::string_view field_value(const CsvField& field, std::string& scratch) {
 RecordSplitter::RecordSplitter(char delimiter, std::size_t max_fields)
     : delimiter_(delimiter), max_fields_(max_fields) {
   for (const char c : {delimiter, '\n', '\r', '"', '\0'}) special_[static_cast<unsigned char>(c)] = true;
+}
+
+bool RecordSplitter::is_blank() const {
+  return num_fields_ == 1 && !fields_[0].quoted && trim_blanks(fields_[0].text).empty();
 }
 
 const char* RecordSplitter::find_special(const char* begin, const char* end) const {

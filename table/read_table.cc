@@ -28,7 +28,7 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
   if (!std::filesystem::exists(path, problem)) const io::FileSource source(path);  // throws IoError
   throw InvalidArgument(
       "cannot tell the format of " + path +
-      " by its name; known are .csv and .tsv (also with .gz or .zst after it), .npy, .fvecs, "
+      " by its name; known are .csv, .tsv and .txt (also with .gz, .bz2, .xz or .zst after it), .npy, .fvecs, "
       ".fbin, and - for CSV from standard input");
 }
 
@@ -39,17 +39,25 @@ struct DelimitedSource {
   char delimiter = ',';
 };
 
+using Decompress = std::unique_ptr<io::ByteSource> (*)(std::unique_ptr<io::ByteSource>, std::string name);
+
+// Removes the ending of a compressed file from its name; nullptr if it has none.
+Decompress take_compression(std::string_view& name) {
+  if (take_suffix(name, ".gz")) return io::decompress_gzip;
+  if (take_suffix(name, ".bz2")) return io::decompress_bzip2;
+  if (take_suffix(name, ".xz")) return io::decompress_xz;
+  return take_suffix(name, ".zst") ? io::decompress_zstd : nullptr;
+}
+
 DelimitedSource open_delimited(const std::string& path) {
   if (path == "-") return {io::FileSource::standard_input(), "standard input"};
   const std::string lower = lower_case(path);
   std::string_view name = lower;
-  const bool is_gzip = take_suffix(name, ".gz");
-  const bool is_zstd = !is_gzip && take_suffix(name, ".zst");
+  const Decompress decompress = take_compression(name);
   const bool is_tsv = name.ends_with(".tsv");
-  if (!is_tsv && !name.ends_with(".csv")) throw_unknown_format(path);
+  if (!is_tsv && !name.ends_with(".csv") && !name.ends_with(".txt")) throw_unknown_format(path);
   std::unique_ptr<io::ByteSource> source = std::make_unique<io::FileSource>(path);
-  if (is_gzip) source = io::decompress_gzip(std::move(source), path);
-  if (is_zstd) source = io::decompress_zstd(std::move(source), path);
+  if (decompress != nullptr) source = decompress(std::move(source), path);
   return {std::move(source), path, is_tsv ? '\t' : ','};
 }
 
