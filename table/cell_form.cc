@@ -208,8 +208,11 @@ NumberShape shape_of(std::string_view cell) {
     for (const char thousands : {',', '.', '\'', ' '}) {
       if (by_point || by_comma || is_open || decimal == thousands || !is_written_with(decimal, thousands))
         continue;
-      // A plain blank is between groups only beside another mark: "555 123" may be anything.
-      if (thousands == ' ' && has(' ') && !has(decimal)) continue;
+      // "555 123" may be anything, unless other numbers have a decimal mark beside such groups.
+      if (thousands == ' ' && has(' ') && !has(decimal)) {
+        shape.may_group_by_blank = true;
+        continue;
+      }
       shape.has_point |= decimal == '.' && has('.');
       shape.has_comma |= decimal == ',' && has(',');
       shape.groups_by_point |= thousands == '.';
@@ -218,7 +221,7 @@ NumberShape shape_of(std::string_view cell) {
       shape.groups_by_blank |= thousands == ' ';
     }
   }
-  shape.is_number = by_point || by_comma || is_open || shape.has_groups();
+  shape.is_number = by_point || by_comma || is_open || shape.may_group_by_blank || shape.has_groups();
   shape.ends_with_zero = bare.digits.ends_with('0');
   shape.unit = bare.unit;
   return shape;

@@ -13,6 +13,8 @@ namespace culmen::io {
 
 // What stands beside a number. 12 % is the number 12.
 enum class Unit : std::uint8_t { none, percent, dollar, euro, pound, yen };
+inline constexpr Unit kAllUnits[] = {Unit::none, Unit::percent, Unit::dollar,
+                                     Unit::euro, Unit::pound,   Unit::yen};
 // "$"; empty for none.
 std::string_view unit_sign(Unit unit);
 
@@ -55,6 +57,7 @@ struct NumberShape {
   bool groups_by_blank = false;
   bool may_have_point = false;  // 1.234: a decimal point, or one between groups
   bool may_have_comma = false;
+  bool may_group_by_blank = false;  // 12 000, if another number of the column shows it
   bool ends_with_zero = false;
   Unit unit = Unit::none;
 

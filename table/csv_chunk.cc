@@ -15,6 +15,12 @@ namespace {
 
 constexpr double kMissingNumber = std::numeric_limits<double>::quiet_NaN();
 
+// What CsvChunkParser::seen_numbers_ remembers of a column: the units, and whether a number was not written as an integer.
+constexpr std::uint8_t kSeenFraction = 1;
+constexpr std::uint8_t seen_bit(Unit unit) {
+  return static_cast<std::uint8_t>(2 << static_cast<int>(unit));
+}
+
 std::string_view expected_text(const CsvColumn& column) {
   switch (column.type) {
     case CellType::number:
@@ -141,7 +147,9 @@ void CsvChunkParser::parse(const char* begin, const char* end, bool at_end_of_fi
     rows.next = next;
   }
   for (std::size_t column = 0; column < schema_.columns.size(); ++column)
-    if (seen_numbers_[column] != 0) rows.kinds[column].add_number(seen_numbers_[column] != 1);
+    for (const Unit unit : kAllUnits)
+      if ((seen_numbers_[column] & seen_bit(unit)) != 0)
+        rows.kinds[column].add_number((seen_numbers_[column] & kSeenFraction) != 0, unit);
 }
 
 // Returns the end of the cell, or nullptr. `seen` is for seen_numbers_, if the cell ends there.
@@ -152,7 +160,7 @@ const char* CsvChunkParser::parse_plain_number(const Target& target, const char*
       parse_leading_number(cell, end, row_values_[target.slot], has_fraction, schema_.form.decimal);
   if (has_fraction && !schema_.form.is_settled) return nullptr;
   if (after == nullptr) return parse_plain_gap(target, cell, end, rows);
-  seen = has_fraction ? 3 : 1;
+  seen = seen_bit(Unit::none) | (has_fraction ? kSeenFraction : 0);
   return after;
 }
 
@@ -167,7 +175,7 @@ const char* CsvChunkParser::parse_plain_row(const char* record, const char* end,
     if (target.position > 0) ++pos;
     std::uint8_t seen = 0;
     pos = target.use == Use::number ? parse_plain_number(target, pos, end, rows, seen)
-                                    : parse_plain_cell(target, pos, end, rows);
+                                    : parse_plain_cell(target, pos, end, rows, seen);
     if (pos && is_last && pos != end && *pos == '\r') ++pos;
     if (pos && pos != end && *pos == (is_last ? '\n' : schema_.delimiter)) {
       seen_numbers_[target.column] |= seen;
@@ -188,7 +196,7 @@ const char* CsvChunkParser::parse_plain_row(const char* record, const char* end,
 
 // A cell of another use. Returns its end, or nullptr.
 const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* cell, const char* end,
-                                             CsvRows& rows) {
+                                             CsvRows& rows, std::uint8_t& seen) {
   if (target.use == Use::id) {
     rows.ids.push_back(0);
     const auto [after, error] = std::from_chars(cell, end, rows.ids.back());
@@ -198,7 +206,7 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
   if (target.use == Use::none) return after;
   const std::string_view text(cell, static_cast<std::size_t>(after - cell));
   if (target.use == Use::formed && text.empty()) return parse_plain_gap(target, cell, end, rows);
-  if (target.use == Use::formed) return parse_plain_formed(target, cell, after, rows);
+  if (target.use == Use::formed) return parse_plain_formed(target, text, seen) ? after : nullptr;
   if (target.use == Use::value) {
     if (text.empty()) return parse_plain_gap(target, cell, end, rows);
     const auto value = parse_value(schema_.columns[target.column], text, rows.kinds[target.column]);
@@ -217,17 +225,16 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
   return after;
 }
 
-// A number that may have a unit and marks between thousands. Returns the end of the cell, or nullptr.
-const char* CsvChunkParser::parse_plain_formed(const Target& target, const char* cell, const char* end,
-                                               CsvRows& rows) {
-  const std::string_view text(cell, static_cast<std::size_t>(end - cell));
+// A number that may have a unit and marks between thousands.
+bool CsvChunkParser::parse_plain_formed(const Target& target, std::string_view text, std::uint8_t& seen) {
   const CellNumber number = schema_.form.read_number(text, number_scratch_);
   if (number.number.kind != NumberKind::finite || number.has_zero || number.is_ambiguous ||
       !fits_unit(schema_.columns[target.column], number.unit))
-    return nullptr;
+    return false;
   row_values_[target.slot] = number.number.value;
-  rows.kinds[target.column].add_number(!number.is_integer || !is_in_int64(number.number.value), number.unit);
-  return end;
+  const bool has_fraction = !number.is_integer || !is_in_int64(number.number.value);
+  seen = seen_bit(number.unit) | (has_fraction ? kSeenFraction : 0);
+  return true;
 }
 
 // An empty cell where nothing speaks against a missing value.

@@ -100,7 +100,8 @@ class CsvChunkParser {
   const char* parse_plain_row(const char* record, const char* end, CsvRows& rows);
   inline const char* parse_plain_number(const Target& target, const char* cell, const char* end,
                                         CsvRows& rows, std::uint8_t& seen);
-  const char* parse_plain_cell(const Target& target, const char* cell, const char* end, CsvRows& rows);
+  const char* parse_plain_cell(const Target& target, const char* cell, const char* end, CsvRows& rows,
+                               std::uint8_t& seen);
   const char* parse_plain_gap(const Target& target, const char* cell, const char* end, CsvRows& rows);
   const char* parse_any_row(const char* record, const char* end, bool at_end_of_file, CsvRows& rows);
   bool parse_cells(CsvRows& rows);
@@ -108,7 +109,7 @@ class CsvChunkParser {
   void begin_row(CsvRows& rows);
   void end_row(std::uint64_t num_lines, CsvRows& rows) const;
   void undo_row(CsvRows& rows) const;
-  const char* parse_plain_formed(const Target& target, const char* cell, const char* end, CsvRows& rows);
+  bool parse_plain_formed(const Target& target, std::string_view text, std::uint8_t& seen);
   bool parse_number_cell(const Target& target, CsvRows& rows);
   bool fits_unit(const CsvColumn& column, Unit unit) const;
   bool parse_value_cell(const Target& target, CsvRows& rows);
@@ -132,7 +133,7 @@ class CsvChunkParser {
   std::size_t num_misses_ = 0;         // rows since the last plain one
   RecordSplitter splitter_;
   std::string scratch_, number_scratch_;
-  // [num_columns + 1] 1: a number was seen; 3: one that is not written as an integer, too.
+  // [num_columns + 1] of the numbers in plain rows.
   std::vector<std::uint8_t> seen_numbers_;
 
   // The current row.

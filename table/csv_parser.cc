@@ -70,14 +70,9 @@ std::vector<std::string> parse_header(const RecordSplitter& splitter, const std:
 
 struct Separator {
   char letter;
-  const char *name, *remedy;
+  const char* name;
 };
-constexpr Separator kSeparators[] = {
-    {',', "comma", "name the file .csv"},
-    {'\t', "tab", "name the file .tsv"},
-    {';', "semicolon", "save it with commas between columns, and points in numbers"},
-    {'|', "bar", "save it with commas between columns"},
-};
+constexpr Separator kSeparators[] = {{',', "comma"}, {'\t', "tab"}, {';', "semicolon"}, {'|', "bar"}};
 
 // If the header has none of the separators that are expected, but others.
 std::string hint_of_separator(std::string_view header, char expected) {
@@ -91,8 +86,8 @@ std::string hint_of_separator(std::string_view header, char expected) {
   const auto* wanted = std::ranges::find(kSeparators, expected, &Separator::letter);
   for (const Separator& other : kSeparators)
     if (unquoted.find(other.letter) != std::string::npos)
-      return std::string(" (the header has a ") + other.name + " and no " + wanted->name + ": " +
-             other.remedy + ")";
+      return std::string(" (the header has a ") + other.name + " and no " + wanted->name +
+             ": is that the delimiter?)";
   return {};
 }
 

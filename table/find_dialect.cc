@@ -129,6 +129,7 @@ struct SampledColumn {
   Evidence evidence;
   ColumnForm form;
   bool holds_numbers = true;  // and missing values alone
+  bool may_group_by_blank = false;
 };
 
 std::vector<SampledColumn> sample_columns(SampleRecords& records, std::size_t num_columns, const CellForm& words) {
@@ -145,10 +146,13 @@ std::vector<SampledColumn> sample_columns(SampleRecords& records, std::size_t nu
       column.holds_numbers = shape.is_number;
       if (!shape.is_number) continue;
       if (!column.form.unit) column.form.unit = shape.unit;
-      column.form.has_groups |= shape.has_groups() || shape.may_have_point || shape.may_have_comma;
+      column.form.has_groups |= shape.has_groups();
+      column.may_group_by_blank |= shape.may_group_by_blank;
       column.evidence.add(shape, {records.line(), i + 1, std::string(cell)});
     }
   }
+  for (SampledColumn& column : columns)
+    column.holds_numbers &= !column.may_group_by_blank || column.evidence.by_blank;
   return columns;
 }
 
@@ -166,7 +170,8 @@ bool is_usual_point(const Evidence& evidence, char delimiter) {
 
 void find_marks(const Evidence& evidence, FoundDialect& found, const std::string& name) {
   CsvDialect& dialect = found.dialect;
-  if (!dialect.decimal) {
+  const bool is_decimal_given = dialect.decimal.has_value();
+  if (!is_decimal_given) {
     const char delimiter = *dialect.delimiter;
     if (evidence.point && evidence.comma && (delimiter != ',' || evidence.open))
       ask_for_decimal(name, *evidence.comma,
@@ -183,8 +188,10 @@ void find_marks(const Evidence& evidence, FoundDialect& found, const std::string
   }
   if (!dialect.thousands) {
     const bool is_point = *dialect.decimal == '.';
-    const bool by_other = is_point ? evidence.by_comma || evidence.has_open_comma
-                                   : evidence.by_point || evidence.num_open_points > 0;
+    // Beside a decimal mark that is given, the other one can only be between thousands.
+    const bool by_other = (is_decimal_given && !evidence.by_apostrophe && !evidence.by_blank) ||
+                          (is_point ? evidence.by_comma || evidence.has_open_comma
+                                    : evidence.by_point || evidence.num_open_points > 0);
     dialect.thousands = by_other                 ? (is_point ? ',' : '.')
                         : evidence.by_apostrophe ? '\''
                         : evidence.by_blank      ? ' '
@@ -206,8 +213,8 @@ bool find_header(const SampleRecords& records, std::size_t num_columns, const Re
   if (are_names_known || num_columns == 0) return true;
   if (!has_fraction)
     throw_csv_fault(name, records.line(), 1,
-                    "expected a header line, found only numbers: are they names, or the first row of a file without a "
-                    "header?",
+                    "expected a header line, found only numbers: are they names, which may have quotes, or the first row "
+                    "of a file without a header?",
                     InputError::Remedy::give_header);
   return false;
 }
@@ -239,11 +246,15 @@ FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, co
   if (!dialect.has_header) dialect.has_header = !has_records || find_header(records, num_columns, options, name);
   if (!*dialect.has_header) records = SampleRecords(sample, is_whole, *dialect.delimiter);
   Evidence evidence;
-  for (const SampledColumn& column : sample_columns(records, num_columns, found.form)) {
+  const std::vector<SampledColumn> columns = sample_columns(records, num_columns, found.form);
+  for (const SampledColumn& column : columns)
     if (column.holds_numbers) evidence.merge(column.evidence);
-    found.columns.push_back(column.holds_numbers ? column.form : ColumnForm{});
-  }
   find_marks(evidence, found, name);
+  for (const SampledColumn& column : columns) {
+    found.columns.push_back(column.holds_numbers ? column.form : ColumnForm{});
+    found.columns.back().has_groups |= (dialect.thousands == '.' && column.evidence.num_open_points > 0) ||
+                                       (dialect.thousands == ',' && column.evidence.has_open_comma);
+  }
   if (dialect.thousands == dialect.decimal) dialect.thousands = '\0';
   found.form.decimal = *dialect.decimal;
   found.form.thousands = *dialect.thousands;
