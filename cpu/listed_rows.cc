@@ -14,6 +14,7 @@ std::vector<Hit> search_listed_rows(const Snapshot& snapshot, const ResolvedQuer
     const double scored = score(query.score_terms(), query.offset,
                                 [&](std::int32_t attribute) { return snapshot.value(row, attribute); });
     ++stats.rows_scored;
+    if (query.is_on_earlier_page(scored, snapshot.id(row))) continue;
     if (scored >= best.kth_bound()) ++stats.candidates;
     best.offer({snapshot.id(row), scored, row});
   }

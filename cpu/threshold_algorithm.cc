@@ -52,6 +52,7 @@ std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, c
       if (!passes(snapshot, query.filter, row)) continue;
       const double row_score = score(query.score_terms(), query.offset,
                                      [&](int attribute) { return snapshot.value(row, attribute); });
+      if (query.is_on_earlier_page(row_score, snapshot.id(row))) continue;
       best.offer({snapshot.id(row), row_score, row});
     }
     ++stats.bounds_computed;

@@ -171,6 +171,19 @@ class Index {
   // Throws as search().
   [[nodiscard]] double score_bound(const Query& query, const SearchOptions& options = {}) const;
 
+  // How many rows rank before a row of this score and id would: those that score more, or as much with a smaller id. The
+  // query's k, min_score and after do not matter. Counts whole blocks where bounds decide: far less than a scan for the
+  // best rows. Throws as search(), and InvalidArgument for a NaN.
+  [[nodiscard]] std::uint64_t count_before(const Query& query, const Cursor& place,
+                                           const SearchOptions& options = {}) const;
+  // How many rows score more than this.
+  [[nodiscard]] std::uint64_t count_above(const Query& query, double score,
+                                          const SearchOptions& options = {}) const;
+  // Where the row with this id stands in the whole order; nullopt if it is not in it: there is no such row, it does not
+  // pass the filter, or it misses a value that is ranked.
+  [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::int64_t id,
+                                               const SearchOptions& options = {}) const;
+
   // What other parts of the same table must know of this one (culmen/statistics.h).
   [[nodiscard]] TableStatistics statistics() const;
 

@@ -85,6 +85,12 @@ class ShardedIndex {
   std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                              const SearchOptions& options = {}) const;
   [[nodiscard]] double score_bound(const Query& query, const SearchOptions& options = {}) const;
+  [[nodiscard]] std::uint64_t count_before(const Query& query, const Cursor& place,
+                                           const SearchOptions& options = {}) const;
+  [[nodiscard]] std::uint64_t count_above(const Query& query, double score,
+                                          const SearchOptions& options = {}) const;
+  [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::int64_t id,
+                                               const SearchOptions& options = {}) const;
   [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
   [[nodiscard]] bool contains(std::int64_t id) const;
