@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "api/ids_where.h"
 #include "api/handle.h"
 #include "api/index_core.h"
 #include "api/read_row.h"
@@ -92,6 +93,14 @@ WriteResult Index::insert(const TableView& rows, const WriteOptions& options) {
 
 WriteResult Index::upsert(const TableView& rows, const WriteOptions& options) {
   return write(WriteBatch().upsert(rows), options);
+}
+
+std::vector<std::int64_t> Index::ids_where(const Filter& where) const {
+  return find_ids_where(snapshot(), where);
+}
+
+std::uint64_t Index::erase_where(const Filter& where) {
+  return erase(ids_where(where));
 }
 
 std::uint64_t Index::erase(std::span<const std::int64_t> ids) {

@@ -11,6 +11,7 @@
 
 #include "api/batch_answers.h"
 #include "api/handle.h"
+#include "api/ids_where.h"
 #include "api/row_rank.h"
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
@@ -190,6 +191,14 @@ WriteResult ShardedIndex::insert(const TableView& rows, const WriteOptions& opti
 
 WriteResult ShardedIndex::upsert(const TableView& rows, const WriteOptions& options) {
   return write(WriteBatch().upsert(rows), options);
+}
+
+std::vector<std::int64_t> ShardedIndex::ids_where(const Filter& where) const {
+  return find_ids_where(*this, where);
+}
+
+std::uint64_t ShardedIndex::erase_where(const Filter& where) {
+  return erase(ids_where(where));
 }
 
 std::uint64_t ShardedIndex::erase(std::span<const std::int64_t> ids) {

@@ -61,6 +61,9 @@ class AnyIndex {
   std::vector<SearchResult> search(std::span<const Query> queries, const SearchOptions& options) const {
     return std::visit([&](const auto& index) { return index.search(queries, options); }, index_);
   }
+  std::vector<std::int64_t> ids_where(const Filter& where) const {
+    return std::visit([&](const auto& index) { return index.ids_where(where); }, index_);
+  }
   std::uint64_t count_above(const Query& query, double score, const SearchOptions& options) const {
     return std::visit([&](const auto& index) { return index.count_above(query, score, options); }, index_);
   }

@@ -82,6 +82,8 @@ class Index {
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);  // returns the number of rows erased
+  // Erases the rows of ids_where(where), of the version that the call begins with.
+  std::uint64_t erase_where(const Filter& where);
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
 
   // Throws what write() would throw for this batch, and changes nothing.
@@ -124,6 +126,8 @@ class Index {
   [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
   [[nodiscard]] bool contains(std::int64_t id) const;
+  // The ids of all rows that pass a filter, ascending. Cost: a scan.
+  [[nodiscard]] std::vector<std::int64_t> ids_where(const Filter& where) const;
 
   // What opening found in the log.
   [[nodiscard]] RecoveryInfo recovery() const;
