@@ -29,7 +29,8 @@ std::optional<bool> parse_boolean(std::string_view text) {
 
 void CellKinds::add(const CellForm& form, std::string_view text, bool quoted, bool ranked) {
   const std::string_view trimmed = trim_blanks(text);
-  if (trimmed.empty() || form.is_null_word(trimmed)) return add_missing(text, quoted);
+  const bool is_text = quoted && form.quoted_are_texts;
+  if (!is_text && (trimmed.empty() || form.is_null_word(trimmed))) return add_missing(text, quoted);
   if (begins_like_a_date(trimmed)) {
     if (parse_date(trimmed)) {
       set_first(CellType::date);
@@ -37,6 +38,11 @@ void CellKinds::add(const CellForm& form, std::string_view text, bool quoted, bo
       return;
     }
     if (const auto timestamp = parse_timestamp(trimmed)) return add_timestamp(*timestamp);
+  }
+  if (is_text) {
+    set_first(CellType::text);
+    has_texts_ = true;
+    return;
   }
   if (parse_boolean(trimmed)) {
     set_first(CellType::boolean);

@@ -106,7 +106,7 @@ void CsvRows::clear(const CsvSchema& schema) {
 
 CsvChunkParser::CsvChunkParser(const CsvSchema& schema)
     : schema_(schema),
-      splitter_(schema.delimiter, schema.names.size()),
+      splitter_(schema.delimiter, schema.names.size(), schema.is_json_lines),
       seen_numbers_(schema.columns.size() + 1) {
   for (std::size_t i = 0; i < schema.columns.size(); ++i) {
     const CsvColumn& column = schema.columns[i];
@@ -263,7 +263,9 @@ const char* CsvChunkParser::parse_any_row(const char* record, const char* end, b
     return nullptr;
   }
   if (state == RecordState::refused || !parse_cells(rows)) {
-    const auto lines_before = static_cast<std::uint64_t>(std::count(record, fault_.position, '\n'));
+    const auto lines_before = schema_.is_json_lines
+                                  ? std::uint64_t{0}
+                                  : static_cast<std::uint64_t>(std::count(record, fault_.position, '\n'));
     rows.fault = {rows.num_lines + lines_before, fault_.field + 1, fault_.what, remedy_};
     return nullptr;
   }
@@ -328,7 +330,9 @@ bool CsvChunkParser::parse_cell(const Target& target, CsvRows& rows) {
 }
 
 bool CsvChunkParser::parse_number_cell(const Target& target, CsvRows& rows) {
-  const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
+  const CsvField& field = splitter_.fields()[target.position];
+  const std::string_view text = field_value(field, scratch_);
+  if (field.quoted && schema_.form.quoted_are_texts) return take_other(target, NumberKind::not_a_number, text, rows);
   const CellNumber cell = schema_.form.read_number(text, number_scratch_);
   const ParsedNumber& number = cell.number;
   const CsvColumn& column = schema_.columns[target.column];
@@ -353,8 +357,13 @@ bool CsvChunkParser::fits_unit(const CsvColumn& column, Unit unit) const {
 }
 
 bool CsvChunkParser::parse_value_cell(const Target& target, CsvRows& rows) {
-  const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
+  const CsvField& field = splitter_.fields()[target.position];
+  const std::string_view text = field_value(field, scratch_);
   const std::string_view trimmed = trim_blanks(text);
+  const bool is_time = schema_.columns[target.column].type == CellType::date ||
+                       schema_.columns[target.column].type == CellType::timestamp;
+  if (field.quoted && schema_.form.quoted_are_texts && !is_time)
+    return take_other(target, NumberKind::not_a_number, text, rows);
   if (trimmed.empty() || schema_.form.is_null_word(trimmed)) return take_missing(target, text, rows);
   const CsvColumn& column = schema_.columns[target.column];
   const auto value = parse_value(column, trimmed, rows.kinds[target.column]);

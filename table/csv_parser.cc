@@ -145,6 +145,7 @@ CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOpti
       once_(once) {
   schema_.delimiter = *found.dialect.delimiter;
   schema_.form = found.form;
+  schema_.is_json_lines = found.is_json_lines;
   schema_.nulls = options.nulls;
 }
 
@@ -177,6 +178,7 @@ std::string_view CsvParser::read_header() {
     take_record();
   name_columns(splitter);
   if (*found_.dialect.has_header) take_record();
+  if (found_.is_json_lines) num_lines_ = 0;  // the header is no line of the file
   return text;
 }
 
@@ -192,7 +194,7 @@ std::string_view CsvParser::split_first_record(RecordSplitter& splitter, std::st
                                                  : "expected a row, found an empty file");
     text = windows_.next(text);
   }
-  if (num_lines_ == 0) separator_hint_ = hint_of_separator(text, schema_.delimiter);
+  if (num_lines_ == 0 && !found_.is_json_lines) separator_hint_ = hint_of_separator(text, schema_.delimiter);
   if (state == RecordState::refused) {
     const RecordFault& fault = splitter.fault();
     const auto lines_before = static_cast<std::uint64_t>(std::count(text.data(), fault.position, '\n'));
@@ -213,7 +215,7 @@ void CsvParser::name_columns(const RecordSplitter& first_record) {
 
 // Returns the rest of the window after the skipped records.
 std::string_view CsvParser::skip_records(std::string_view text) {
-  RecordSplitter splitter(schema_.delimiter, schema_.names.size());
+  RecordSplitter splitter(schema_.delimiter, schema_.names.size(), schema_.is_json_lines);
   while (num_left_to_skip_ > 0) {
     RecordState state = RecordState::incomplete;
     for (;;) {

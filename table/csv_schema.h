@@ -44,6 +44,7 @@ struct CsvSchema {
   bool has_choice = false;  // ReadOptions::columns says what is kept
   char delimiter = ',';
   CellForm form = {};
+  bool is_json_lines = false;
   NullPolicy nulls = NullPolicy::keep;
 
   // Sets the columns, and their slots.
@@ -52,7 +53,7 @@ struct CsvSchema {
 
 // A line between the rows that is no row. Where there is one column, it is a row without a value.
 inline bool is_blank_line(const RecordSplitter& record, const CsvSchema& schema) {
-  return schema.names.size() > 1 && record.is_blank();
+  return (schema.names.size() > 1 || schema.is_json_lines) && record.num_fields() == 1 && record.is_blank();
 }
 
 // The column as the first rows suggest it. `once`: the file is read only once, so every type is fixed.

@@ -18,6 +18,7 @@ struct FoundDialect {
   CsvDialect dialect;  // complete but for null_words
   CellForm form;
   std::vector<ColumnForm> columns;  // of the file
+  bool is_json_lines = false;       // made of it: each record is a line of the file, and the header is none
 };
 
 // `sample`: the first megabyte, or the whole file. `usual`: the delimiter that the file's name says. What

@@ -28,7 +28,7 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
   if (!std::filesystem::exists(path, problem)) const io::FileSource source(path);  // throws IoError
   throw InvalidArgument(
       "cannot tell the format of " + path +
-      " by its name; known are .csv, .tsv and .txt (also with .gz, .bz2, .xz or .zst after it), .npy, .fvecs, "
+      " by its name; known are .csv, .tsv, .txt, .jsonl and .ndjson (also with .gz, .bz2, .xz or .zst after it), .npy, .fvecs, "
       ".fbin, and - for CSV from standard input");
 }
 
@@ -37,6 +37,7 @@ struct DelimitedSource {
   std::unique_ptr<io::ByteSource> source;
   std::string name;
   char delimiter = ',';
+  bool is_json_lines = false;
 };
 
 using Decompress = std::unique_ptr<io::ByteSource> (*)(std::unique_ptr<io::ByteSource>, std::string name);
@@ -55,10 +56,11 @@ DelimitedSource open_delimited(const std::string& path) {
   std::string_view name = lower;
   const Decompress decompress = take_compression(name);
   const bool is_tsv = name.ends_with(".tsv");
-  if (!is_tsv && !name.ends_with(".csv") && !name.ends_with(".txt")) throw_unknown_format(path);
+  const bool is_json_lines = name.ends_with(".jsonl") || name.ends_with(".ndjson");
+  if (!is_json_lines && !is_tsv && !name.ends_with(".csv") && !name.ends_with(".txt")) throw_unknown_format(path);
   std::unique_ptr<io::ByteSource> source = std::make_unique<io::FileSource>(path);
   if (decompress != nullptr) source = decompress(std::move(source), path);
-  return {std::move(source), path, is_tsv ? '\t' : ','};
+  return {std::move(source), path, is_tsv ? '\t' : ',', is_json_lines};
 }
 
 using OpenMatrix = void (*)(io::ByteSource&, const std::string& name, const io::MatrixReading&);
@@ -79,7 +81,8 @@ Table read_table(const std::string& path, const ReadOptions& options) {
     io::FileSource source(path);
     return io::read_opened(open, source, path, options);
   }
-  const DelimitedSource text = open_delimited(path);
+  DelimitedSource text = open_delimited(path);
+  if (text.is_json_lines) return io::read_json_lines(std::move(text.source), text.name, options);
   return io::read_csv(*text.source, text.name, options, text.delimiter);
 }
 
@@ -95,7 +98,9 @@ BatchTotals read_table_in_batches(const std::string& path, const ReadOptions& op
     });
     return totals;
   }
-  const DelimitedSource text = open_delimited(path);
+  DelimitedSource text = open_delimited(path);
+  if (text.is_json_lines)
+    return io::read_json_lines_in_batches(std::move(text.source), text.name, options, batches, take);
   return io::read_csv_in_batches(*text.source, text.name, options, text.delimiter, batches, take);
 }
 

@@ -286,8 +286,8 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
   command
       .add_option(
           "INPUT", arguments.input,
-          ".csv, .tsv or .txt (also with .gz, .bz2, .xz or .zst), .npy, .fvecs, .fbin; - reads CSV from\n"
-          "standard input")
+          ".csv, .tsv, .txt or .jsonl (also with .gz, .bz2, .xz or .zst), .npy, .fvecs, .fbin; - reads CSV\n"
+          "from standard input")
       ->required();
   command
       .add_option("--attributes", arguments.attributes,

@@ -16,8 +16,8 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
   command
       .add_option(
           "INPUT", arguments.input,
-          ".csv, .tsv or .txt (also with .gz, .bz2, .xz or .zst), .npy, .fvecs, .fbin; - reads CSV from\n"
-          "standard input, as it arrives")
+          ".csv, .tsv, .txt or .jsonl (also with .gz, .bz2, .xz or .zst), .npy, .fvecs, .fbin; - reads CSV\n"
+          "from standard input, as it arrives")
       ->required();
   command
       .add_option("--id", arguments.id_column,

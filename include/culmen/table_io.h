@@ -54,8 +54,8 @@ struct ReadOptions {
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress = {};
 };
 
-// Reads a table. The format follows the name: .csv or .tsv (also .csv.gz, .tsv.zst and so on), .npy, .fvecs,
-// .fbin; "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
+// Reads a table. The format follows the name: .csv, .tsv or .txt, JSON Lines as .jsonl or .ndjson (each also with .gz,
+// .bz2, .xz or .zst), .npy, .fvecs, .fbin; "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
 //
 // The delimiter of CSV, the marks in its numbers, and whether its first line is a header are found in its first megabyte,
 // but for what ReadOptions::dialect says. A number may have a sign of a currency or a percent sign beside it (12% is 12),
@@ -107,6 +107,9 @@ BatchTotals read_table_in_batches(const std::string& path, const ReadOptions& op
 // as read_table.
 Table parse_csv(std::string_view text, const std::string& name, const ReadOptions& options = {},
                 char delimiter = ',');
+
+// Parses JSON Lines in memory: an object on each line, whose names are columns. Otherwise as read_table.
+Table parse_json_lines(std::string_view text, const std::string& name, const ReadOptions& options = {});
 
 // Parses NPY, fvecs or fbin bytes in memory. Otherwise as read_table.
 Table parse_npy(std::string_view bytes, const std::string& name, const ReadOptions& options = {});

@@ -547,7 +547,8 @@ Outcome outcome_of(const auto& parse) {
 
 // An empty cell is a missing value, and so is a dash.
 bool is_number_of(const std::string& cell, double value) {
-  return cell.empty() || cell == "-" ? std::isnan(value) : value == std::strtod(cell.c_str(), nullptr);
+  const bool is_missing = cell.find_first_not_of(' ') == std::string::npos || cell == "-";
+  return is_missing ? std::isnan(value) : value == std::strtod(cell.c_str(), nullptr);
 }
 
 ReadOptions random_file_options() {
