@@ -68,14 +68,14 @@ struct ResolvedQuery {
   double offset = 0;                     // where the score's chain starts
   std::size_t k = 0;                     // 1 .. number of rows
   double min_score = -std::numeric_limits<double>::infinity();
-  std::optional<Cursor> after;  // rows before this place, and the one there, are on earlier pages
-  std::optional<ResolvedGroups> groups;
   Predicate filter;
   std::vector<RangePredicate> where;     // implied by the filter, at most one per attribute
   std::vector<RangeBound> where_bounds;  // of `where`, for GPU engines
   BoundPlan bound;
   CodeTerms codes;
   Watch* watch = nullptr;  // of the call, if there is one; engines look at it for each leaf or node
+  std::optional<Cursor> after;  // rows before this place, and the one there, are on earlier pages
+  std::optional<ResolvedGroups> groups;
 
   bool is_on_earlier_page(double score, std::int64_t id) const {
     return after && !(score < after->score || (score == after->score && id > after->id));
