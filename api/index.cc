@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "api/ids_where.h"
 #include "api/handle.h"
+#include "api/ids_where.h"
 #include "api/index_core.h"
 #include "api/read_row.h"
 #include "base/floating_point_scope.h"

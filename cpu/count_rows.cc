@@ -77,9 +77,10 @@ class Counter {
 
   // Rule A, turned around: no row of the leaf scores less.
   double lowest_score(const T* maxima, const T* minima) const {
-    return score(query_.score_terms(), query_.offset, [&, t = std::size_t{0}](std::int32_t attribute) mutable {
-      return static_cast<double>((query_.terms[t++].weight > 0 ? minima : maxima)[attribute]);
-    });
+    return score(query_.score_terms(), query_.offset,
+                 [&, t = std::size_t{0}](std::int32_t attribute) mutable {
+                   return static_cast<double>((query_.terms[t++].weight > 0 ? minima : maxima)[attribute]);
+                 });
   }
 
   std::uint64_t count_scored(std::uint32_t leaf, std::uint32_t num_rows, Verdict verdict) {
@@ -112,8 +113,8 @@ class Counter {
 
 std::uint64_t count_before(const Snapshot& snapshot, const ResolvedQuery& query, const Cursor& place,
                            SearchStats& stats) {
-  return visit_value_type(
-      snapshot, [&]<typename T>(T) { return Counter<T>(snapshot, query, place, stats).count(); });
+  return visit_value_type(snapshot,
+                          [&]<typename T>(T) { return Counter<T>(snapshot, query, place, stats).count(); });
 }
 
 }  // namespace culmen::cpu

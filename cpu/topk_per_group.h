@@ -63,9 +63,7 @@ class TopKPerGroup {
       : snapshot_(snapshot), query_(query), earlier_(std::move(earlier)) {}
 
   bool full() const { return best_.size() == query_.k; }
-  double kth_bound() const {
-    return full() ? std::max(worst().score, query_.min_score) : query_.min_score;
-  }
+  double kth_bound() const { return full() ? std::max(worst().score, query_.min_score) : query_.min_score; }
   bool excludes(double bound, std::int64_t min_id) const {
     return bound < kth_bound() || (full() && bound == worst().score && min_id >= worst().id);
   }

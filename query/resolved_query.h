@@ -73,7 +73,7 @@ struct ResolvedQuery {
   std::vector<RangeBound> where_bounds;  // of `where`, for GPU engines
   BoundPlan bound;
   CodeTerms codes;
-  Watch* watch = nullptr;  // of the call, if there is one; engines look at it for each leaf or node
+  Watch* watch = nullptr;       // of the call, if there is one; engines look at it for each leaf or node
   std::optional<Cursor> after;  // rows before this place, and the one there, are on earlier pages
   std::optional<ResolvedGroups> groups;
 

@@ -97,7 +97,8 @@ void CellKinds::add_timestamp(const ParsedTimestamp& timestamp) {
 
 void CellKinds::merge(const CellKinds& other) {
   if (is_empty()) first_ = other.first_;
-  mixes_units_ |= other.mixes_units_ || (first_unit_ && other.first_unit_ && first_unit_ != other.first_unit_);
+  mixes_units_ |=
+      other.mixes_units_ || (first_unit_ && other.first_unit_ && first_unit_ != other.first_unit_);
   if (!first_unit_) first_unit_ = other.first_unit_;
   if (other.has_zoned_times_) {
     min_offset_ = has_zoned_times_ ? std::min(min_offset_, other.min_offset_) : other.min_offset_;

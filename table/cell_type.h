@@ -47,10 +47,10 @@ class CellKinds {
   void add_timestamp(const ParsedTimestamp& timestamp);
   void merge(const CellKinds& other);
 
-  bool is_empty() const;                                       // nothing but missing values
-  bool is_blank() const { return is_empty() && !has_words_; }  // and these are empty cells
+  bool is_empty() const;                                          // nothing but missing values
+  bool is_blank() const { return is_empty() && !has_words_; }     // and these are empty cells
   std::optional<Unit> first_unit() const { return first_unit_; }  // of the first number
-  CellType type() const;                                       // text if it is empty
+  CellType type() const;                                          // text if it is empty
   CellType first_type() const { return first_; }  // of the first cell that is not missing; number
   ColumnFormat format() const;                    // of the type
   // True if a cell cannot be kept, unless the column holds texts: an infinity, or an integer that float64 does not hold

@@ -59,10 +59,13 @@ std::string reason_of(const CsvColumn& column, const CellForm& form, NumberKind 
   if (column.type == CellType::number && kind == NumberKind::not_a_number) {
     std::string scratch;
     const CellNumber number = form.read_number(text, scratch);
-    if (number.is_ambiguous) return ": nothing says whether its mark is a decimal one or one between thousands";
-    if (number.number.kind != NumberKind::finite || !column.form.unit || number.unit == *column.form.unit) return "";
+    if (number.is_ambiguous)
+      return ": nothing says whether its mark is a decimal one or one between thousands";
+    if (number.number.kind != NumberKind::finite || !column.form.unit || number.unit == *column.form.unit)
+      return "";
     const std::string_view unit = unit_sign(*column.form.unit);
-    return unit.empty() ? ", and other numbers have no unit" : std::string(", and other numbers are in ").append(unit);
+    return unit.empty() ? ", and other numbers have no unit"
+                        : std::string(", and other numbers are in ").append(unit);
   }
   if (column.type == CellType::timestamp) {
     const auto timestamp = parse_timestamp(trim_blanks(text));
@@ -111,10 +114,10 @@ CsvChunkParser::CsvChunkParser(const CsvSchema& schema)
   for (std::size_t i = 0; i < schema.columns.size(); ++i) {
     const CsvColumn& column = schema.columns[i];
     const bool is_formed = column.form.has_groups || column.form.unit.value_or(Unit::none) != Unit::none;
-    const Use use = column.is_text()                    ? Use::text
-                    : column.type != CellType::number   ? Use::value
-                    : is_formed                         ? Use::formed
-                                                        : Use::number;
+    const Use use = column.is_text()                  ? Use::text
+                    : column.type != CellType::number ? Use::value
+                    : is_formed                       ? Use::formed
+                                                      : Use::number;
     targets_.push_back({column.kept.position, use, i, column.slot});
   }
   if (schema.id) targets_.push_back({*schema.id, Use::id, 0, 0});
@@ -332,7 +335,8 @@ bool CsvChunkParser::parse_cell(const Target& target, CsvRows& rows) {
 bool CsvChunkParser::parse_number_cell(const Target& target, CsvRows& rows) {
   const CsvField& field = splitter_.fields()[target.position];
   const std::string_view text = field_value(field, scratch_);
-  if (field.quoted && schema_.form.quoted_are_texts) return take_other(target, NumberKind::not_a_number, text, rows);
+  if (field.quoted && schema_.form.quoted_are_texts)
+    return take_other(target, NumberKind::not_a_number, text, rows);
   const CellNumber cell = schema_.form.read_number(text, number_scratch_);
   const ParsedNumber& number = cell.number;
   const CsvColumn& column = schema_.columns[target.column];

@@ -174,7 +174,8 @@ std::string_view CsvParser::read_header() {
     num_lines_ += splitter.num_lines();
     text.remove_prefix(static_cast<std::size_t>(splitter.next() - text.data()));
   };
-  for (text = split_first_record(splitter, text); splitter.is_blank(); text = split_first_record(splitter, text))
+  for (text = split_first_record(splitter, text); splitter.is_blank();
+       text = split_first_record(splitter, text))
     take_record();
   name_columns(splitter);
   if (*found_.dialect.has_header) take_record();

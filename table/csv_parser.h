@@ -52,8 +52,8 @@ class CsvRowSink {
 class CsvParser {
  public:
   // The first rows suggest the types of the columns; `once`: they determine them, as the source will not be read again.
-  CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options, const FoundDialect& found,
-            const CsvTuning& tuning, ReadPolicy policy, bool once);
+  CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options,
+            const FoundDialect& found, const CsvTuning& tuning, ReadPolicy policy, bool once);
 
   // Says what the columns are, as an earlier pass over the source has found.
   void set_columns(std::vector<CsvColumn> columns) { known_columns_ = std::move(columns); }

@@ -51,7 +51,7 @@ class RecordSplitter {
 
   const std::vector<CsvField>& fields() const { return fields_; }
   std::size_t num_fields() const { return num_fields_; }
-  bool is_blank() const;  // a line of nothing, or of blanks
+  bool is_blank() const;                                  // a line of nothing, or of blanks
   const char* next() const { return cursor_; }            // after the record's line end
   std::uint64_t num_lines() const { return num_lines_; }  // physical lines that the record spans
   const RecordFault& fault() const { return fault_; }

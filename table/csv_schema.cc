@@ -75,7 +75,8 @@ void CsvSchema::set_columns(std::vector<CsvColumn> new_columns) {
   for (CsvColumn& column : columns) column.slot = column.is_text() ? num_texts++ : num_values++;
 }
 
-CsvColumn guess_column(const KeptColumn& kept, const ColumnForm& form, const CellKinds& first_rows, bool once) {
+CsvColumn guess_column(const KeptColumn& kept, const ColumnForm& form, const CellKinds& first_rows,
+                       bool once) {
   CsvColumn column;
   column.kept = kept;
   column.form = form;

@@ -57,7 +57,8 @@ inline bool is_blank_line(const RecordSplitter& record, const CsvSchema& schema)
 }
 
 // The column as the first rows suggest it. `once`: the file is read only once, so every type is fixed.
-CsvColumn guess_column(const KeptColumn& kept, const ColumnForm& form, const CellKinds& first_rows, bool once);
+CsvColumn guess_column(const KeptColumn& kept, const ColumnForm& form, const CellKinds& first_rows,
+                       bool once);
 
 // The guessed column as all of its cells are. Its type is fixed.
 CsvColumn settle_column(const CsvColumn& guess, const CellKinds& kinds, bool has_rows);

@@ -64,7 +64,8 @@ Fit fit_of(std::string_view sample, bool is_whole, char delimiter) {
   SampleRecords records(sample, is_whole, delimiter);
   if (!records.next()) return {};
   Fit fit = {records.fields().size(), records.fields().size() > 1};
-  for (int i = 0; i < kMaxRecords && records.next(); ++i) fit.is_regular &= records.fields().size() == fit.num_columns;
+  for (int i = 0; i < kMaxRecords && records.next(); ++i)
+    fit.is_regular &= records.fields().size() == fit.num_columns;
   return fit;
 }
 
@@ -90,8 +91,9 @@ struct Place {
 
 // What the numbers of some cells tell.
 struct Evidence {
-  std::optional<Place> point, comma;  // the first number whose mark is a decimal one for certain, as its groups may tell
-  std::optional<Place> open;          // the first that may be read in two ways
+  std::optional<Place> point,
+      comma;  // the first number whose mark is a decimal one for certain, as its groups may tell
+  std::optional<Place> open;  // the first that may be read in two ways
   std::size_t num_open_points = 0;
   bool has_open_comma = false;
   bool has_open_zero = false;  // one that may be read in two ways ends with a zero
@@ -132,7 +134,8 @@ struct SampledColumn {
   bool may_group_by_blank = false;
 };
 
-std::vector<SampledColumn> sample_columns(SampleRecords& records, std::size_t num_columns, const CellForm& words) {
+std::vector<SampledColumn> sample_columns(SampleRecords& records, std::size_t num_columns,
+                                          const CellForm& words) {
   std::vector<SampledColumn> columns(num_columns);
   std::string scratch;
   while (records.next()) {
@@ -174,11 +177,11 @@ void find_marks(const Evidence& evidence, FoundDialect& found, const std::string
   if (!is_decimal_given) {
     const char delimiter = *dialect.delimiter;
     if (evidence.point && evidence.comma && (delimiter != ',' || evidence.open))
-      ask_for_decimal(name, *evidence.comma,
-                      "expected one decimal mark in the whole file, found " +
-                          quote_excerpt(evidence.comma->text) + " beside " + quote_excerpt(evidence.point->text) +
-                          " in line " + std::to_string(evidence.point->line) +
-                          ": which of point and comma is the decimal mark?");
+      ask_for_decimal(
+          name, *evidence.comma,
+          "expected one decimal mark in the whole file, found " + quote_excerpt(evidence.comma->text) +
+              " beside " + quote_excerpt(evidence.point->text) + " in line " +
+              std::to_string(evidence.point->line) + ": which of point and comma is the decimal mark?");
     if (!evidence.point && !evidence.comma && evidence.open && !is_usual_point(evidence, delimiter))
       ask_for_decimal(name, *evidence.open,
                       "no number says whether " + quote_excerpt(evidence.open->text) +
@@ -200,7 +203,8 @@ void find_marks(const Evidence& evidence, FoundDialect& found, const std::string
 }
 
 // Whether the first line holds names.
-bool find_header(const SampleRecords& records, std::size_t num_columns, const ReadOptions& options, const std::string& name) {
+bool find_header(const SampleRecords& records, std::size_t num_columns, const ReadOptions& options,
+                 const std::string& name) {
   const bool are_names_known = !options.attributes.empty() || options.schema || !options.id_column.empty() ||
                                !options.label_column.empty();
   const std::vector<CsvField>& fields = records.fields();
@@ -212,10 +216,11 @@ bool find_header(const SampleRecords& records, std::size_t num_columns, const Re
   }
   if (are_names_known || num_columns == 0) return true;
   if (!has_fraction)
-    throw_csv_fault(name, records.line(), 1,
-                    "expected a header line, found only numbers: are they names, which may have quotes, or the first row "
-                    "of a file without a header?",
-                    InputError::Remedy::give_header);
+    throw_csv_fault(
+        name, records.line(), 1,
+        "expected a header line, found only numbers: are they names, which may have quotes, or the first row "
+        "of a file without a header?",
+        InputError::Remedy::give_header);
   return false;
 }
 
@@ -237,13 +242,15 @@ void check_dialect(const CsvDialect& dialect) {
 FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, const ReadOptions& options,
                           const std::string& name) {
   if (sample.starts_with(kByteOrderMark)) sample.remove_prefix(kByteOrderMark.size());
-  FoundDialect found = {.dialect = options.dialect, .form = {.null_words = options.dialect.null_words}, .columns = {}};
+  FoundDialect found = {
+      .dialect = options.dialect, .form = {.null_words = options.dialect.null_words}, .columns = {}};
   CsvDialect& dialect = found.dialect;
   if (!dialect.delimiter) dialect.delimiter = find_delimiter(sample, is_whole, usual);
   SampleRecords records(sample, is_whole, *dialect.delimiter);
   const bool has_records = records.next();
   const std::size_t num_columns = has_records ? records.fields().size() : 0;
-  if (!dialect.has_header) dialect.has_header = !has_records || find_header(records, num_columns, options, name);
+  if (!dialect.has_header)
+    dialect.has_header = !has_records || find_header(records, num_columns, options, name);
   if (!*dialect.has_header) records = SampleRecords(sample, is_whole, *dialect.delimiter);
   Evidence evidence;
   const std::vector<SampledColumn> columns = sample_columns(records, num_columns, found.form);

@@ -221,7 +221,8 @@ class JsonLinesSource : public ByteSource {
     return {text};
   }
 
-  static simdjson::simdjson_result<std::string_view> raw_text(ondemand::value& value, ondemand::json_type type) {
+  static simdjson::simdjson_result<std::string_view> raw_text(ondemand::value& value,
+                                                              ondemand::json_type type) {
     if (type == ondemand::json_type::array) {
       ondemand::array array;
       if (const auto error = value.get_array().get(array)) return error;
@@ -284,7 +285,11 @@ std::unique_ptr<ByteSource> csv_of_json_lines(std::unique_ptr<ByteSource> lines,
 
 FoundDialect dialect_of_json_lines(const ReadOptions& options) {
   FoundDialect found;
-  found.dialect = {.delimiter = ',', .has_header = true, .decimal = '.', .thousands = '\0', .null_words = options.dialect.null_words};
+  found.dialect = {.delimiter = ',',
+                   .has_header = true,
+                   .decimal = '.',
+                   .thousands = '\0',
+                   .null_words = options.dialect.null_words};
   found.form = {.quoted_are_texts = true, .null_words = options.dialect.null_words};
   found.is_json_lines = true;
   return found;

@@ -26,10 +26,10 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
 [[noreturn]] void throw_unknown_format(const std::string& path) {
   std::error_code problem;
   if (!std::filesystem::exists(path, problem)) const io::FileSource source(path);  // throws IoError
-  throw InvalidArgument(
-      "cannot tell the format of " + path +
-      " by its name; known are .csv, .tsv, .txt, .jsonl and .ndjson (also with .gz, .bz2, .xz or .zst after it), .npy, .fvecs, "
-      ".fbin, and - for CSV from standard input");
+  throw InvalidArgument("cannot tell the format of " + path +
+                        " by its name; known are .csv, .tsv, .txt, .jsonl and .ndjson (also with .gz, .bz2, "
+                        ".xz or .zst after it), .npy, .fvecs, "
+                        ".fbin, and - for CSV from standard input");
 }
 
 // A text file, decompressed, and its delimiter.
@@ -57,7 +57,8 @@ DelimitedSource open_delimited(const std::string& path) {
   const Decompress decompress = take_compression(name);
   const bool is_tsv = name.ends_with(".tsv");
   const bool is_json_lines = name.ends_with(".jsonl") || name.ends_with(".ndjson");
-  if (!is_json_lines && !is_tsv && !name.ends_with(".csv") && !name.ends_with(".txt")) throw_unknown_format(path);
+  if (!is_json_lines && !is_tsv && !name.ends_with(".csv") && !name.ends_with(".txt"))
+    throw_unknown_format(path);
   std::unique_ptr<io::ByteSource> source = std::make_unique<io::FileSource>(path);
   if (decompress != nullptr) source = decompress(std::move(source), path);
   return {std::move(source), path, is_tsv ? '\t' : ',', is_json_lines};

@@ -61,7 +61,8 @@ void write_query(const Answers& answers, std::size_t query, Output& out) {
     if (rank != 0) out.write(",");
     out.write(json_text(hit_json(result, rank, answers)));
   }
-  out.write("],\"after\":" + json_text(result.hits.empty() ? Json(nullptr) : Json(cursor_text(result.hits.back()))));
+  out.write("],\"after\":" +
+            json_text(result.hits.empty() ? Json(nullptr) : Json(cursor_text(result.hits.back()))));
   out.write(",\"stats\":" + json_text(stats_json(result.stats)) + '}');
 }
 

@@ -6,9 +6,10 @@ namespace culmen::tools {
 
 void add_dialect_options(CLI::App& command, DialectArguments& arguments) {
   command
-      .add_option("--delimiter", arguments.delimiter,
-                  "What is between cells: comma, tab, semicolon or bar, by name or as it is (default: found,\n"
-                  "as are the next three, in the first megabyte)")
+      .add_option(
+          "--delimiter", arguments.delimiter,
+          "What is between cells: comma, tab, semicolon or bar, by name or as it is (default: found,\n"
+          "as are the next three, in the first megabyte)")
       ->type_name("MARK")
       ->group("Text files");
   command
@@ -26,9 +27,10 @@ void add_dialect_options(CLI::App& command, DialectArguments& arguments) {
       ->check(CLI::IsMember({"yes", "no"}))
       ->group("Text files");
   command
-      .add_option("--null", arguments.null_words,
-                  "Words for missing values, in columns of text too (default: NA, NULL, none, NaN, - and the\n"
-                  "like, in other columns than text). Empty cells always are missing values")
+      .add_option(
+          "--null", arguments.null_words,
+          "Words for missing values, in columns of text too (default: NA, NULL, none, NaN, - and the\n"
+          "like, in other columns than text). Empty cells always are missing values")
       ->type_name("WORD,...")
       ->group("Text files");
 }

@@ -72,7 +72,8 @@ std::string names_of(const std::vector<ColumnSummary>& columns, const auto& is_m
 // What `build` does without options.
 std::string build_line(const InspectArguments& arguments, const Table& table,
                        const std::vector<ColumnSummary>& columns) {
-  std::string stem = arguments.input == "-" ? "table" : std::filesystem::path(arguments.input).filename().string();
+  std::string stem =
+      arguments.input == "-" ? "table" : std::filesystem::path(arguments.input).filename().string();
   stem.erase(std::min(stem.find('.', 1), stem.size()));
   std::string line = fmt::format("culmen build {} -o {}{}", shell_word(arguments.input),
                                  shell_word(stem + ".index"), dialect_options(table.dialect));
@@ -98,10 +99,12 @@ bool may_be_ids(const ColumnSummary& column, std::size_t num_rows) {
 std::string text(const InspectArguments& arguments, const Table& table,
                  const std::vector<ColumnSummary>& columns) {
   const std::string dialect = describe(table.dialect);
-  std::string out = fmt::format("{}: {}, {}{}\n", arguments.input, counted(table.num_rows, "row"),
-                                counted(columns.size(), "column"), dialect.empty() ? "" : "; read with " + dialect);
+  std::string out =
+      fmt::format("{}: {}, {}{}\n", arguments.input, counted(table.num_rows, "row"),
+                  counted(columns.size(), "column"), dialect.empty() ? "" : "; read with " + dialect);
   for (const ColumnSummary& column : columns) {
-    out += fmt::format("  {:<20} {:<11} {}", printable(column.name), use_of(column), format_text(column.format));
+    out +=
+        fmt::format("  {:<20} {:<11} {}", printable(column.name), use_of(column), format_text(column.format));
     if (column.num_distinct > 0)
       out += fmt::format(", {} distinct, {} to {}", grouped(column.num_distinct), printable(column.first),
                          printable(column.last));
@@ -145,8 +148,8 @@ ExitCode run(const InspectArguments& arguments, bool quiet) {
 }  // namespace
 
 void add_inspect(Program& program) {
-  CLI::App& command =
-      *program.app.add_subcommand("inspect", "Describe a table, and print the command that builds an index of it");
+  CLI::App& command = *program.app.add_subcommand(
+      "inspect", "Describe a table, and print the command that builds an index of it");
   const auto arguments = std::make_shared<InspectArguments>();
   command.add_option("INPUT", arguments->input, "A table, as for build")->required();
   command.add_flag("--json", arguments->json, "Print JSON");
@@ -156,7 +159,8 @@ void add_inspect(Program& program) {
       ->type_name("T");
   add_quiet(command, program);
   command.footer(
-      "Of each column: its use and type, how many values differ, the least and the greatest, and how many are\n"
+      "Of each column: its use and type, how many values differ, the least and the greatest, and how many "
+      "are\n"
       "missing. The command that it prints does what culmen build does without options.\n\n"
       "Examples:\n"
       "  culmen inspect hotels.csv\n"

@@ -53,9 +53,10 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
       ->type_name("X")
       ->group("Query");
   command
-      .add_option("--after", arguments.after,
-                  "The next page: only rows behind this score and id, those of the last row of the page\n"
-                  "before; as JSON has them after its results. A change of the index may move rows between pages")
+      .add_option(
+          "--after", arguments.after,
+          "The next page: only rows behind this score and id, those of the last row of the page\n"
+          "before; as JSON has them after its results. A change of the index may move rows between pages")
       ->type_name("SCORE,ID")
       ->group("Query");
   command
@@ -126,17 +127,19 @@ void add_running_options(CLI::App& command, QueryArguments& arguments) {
 
 void add_row_options(CLI::App& command, QueryArguments& arguments) {
   command
-      .add_option("--rank-of", arguments.rank_of,
-                  "Print where the rows with these ids stand among all that the query ranks, not the best rows")
+      .add_option(
+          "--rank-of", arguments.rank_of,
+          "Print where the rows with these ids stand among all that the query ranks, not the best rows")
       ->type_name("ID,...")
       ->group("Other questions");
   command.add_option("--count-above", arguments.count_above, "Print how many rows score more than this")
       ->type_name("SCORE")
       ->group("Other questions");
   command
-      .add_option("--why", arguments.why,
-                  "Print the part that each attribute has in the row's score; of two rows also the changes of\n"
-                  "one weight that would swap them")
+      .add_option(
+          "--why", arguments.why,
+          "Print the part that each attribute has in the row's score; of two rows also the changes of\n"
+          "one weight that would swap them")
       ->type_name("ID[,ID]")
       ->group("Other questions");
 }

@@ -54,7 +54,8 @@ struct WhyAnswer {
   std::vector<EvenWeight> even;  // of two rows
 };
 
-WhyAnswer why(const std::string& ids, const AnyIndex& index, const Query& query, const SearchOptions& options) {
+WhyAnswer why(const std::string& ids, const AnyIndex& index, const Query& query,
+              const SearchOptions& options) {
   WhyAnswer answer = {.rows = rows_of(index, parse_ids(ids)), .ranks = {}, .parts = {}, .even = {}};
   if (answer.rows.size() > 2) throw InvalidArgument("--why takes one id or two");
   const IndexInfo info = index.info();

@@ -23,15 +23,16 @@ void summarise(std::vector<T> values, std::size_t num_rows, const auto& text_of,
   std::sort(values.begin(), values.end());
   summary.first = text_of(values.front());
   summary.last = text_of(values.back());
-  summary.num_distinct =
-      static_cast<std::size_t>(std::unique(values.begin(), values.end()) - values.begin());
+  summary.num_distinct = static_cast<std::size_t>(std::unique(values.begin(), values.end()) - values.begin());
 }
 
 void summarise_floats(const ColumnView& column, std::size_t num_rows, ColumnSummary& summary) {
   std::vector<double> values;
   for (std::size_t row = 0; row < num_rows; ++row)
     if (const double value = column_value(column, row); !std::isnan(value)) values.push_back(value);
-  const auto text_of = [&](double value) { return exact_text(attribute_value(value, summary.format), summary.format); };
+  const auto text_of = [&](double value) {
+    return exact_text(attribute_value(value, summary.format), summary.format);
+  };
   summarise(std::move(values), num_rows, text_of, summary);
 }
 

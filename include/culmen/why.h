@@ -15,9 +15,10 @@ namespace culmen {
 // What an attribute adds to a row's score: weight * value.
 struct ScorePart {
   std::string attribute;
-  double weight = 0;      // as in the query
-  double value = 0;       // as it is ranked: with Scale::minmax from 0 to 1, with Missing::fill possibly the stand-in
-  double part = 0;        // weight * value, rounded once
+  double weight = 0;  // as in the query
+  double value =
+      0;  // as it is ranked: with Scale::minmax from 0 to 1, with Missing::fill possibly the stand-in
+  double part = 0;          // weight * value, rounded once
   bool is_missing = false;  // the row has no value: the stand-in is ranked, or, with Missing::skip, nothing
 
   friend bool operator==(const ScorePart&, const ScorePart&) = default;

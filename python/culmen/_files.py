@@ -33,7 +33,8 @@ Paths = Path | Sequence[Path]
 _FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 #: Endings of files that the program does not read itself.
 READ_BY_PYARROW = frozenset(_FORMATS)
-_CSV = tuple(f".{kind}{packed}" for kind in ("csv", "tsv", "txt", "jsonl", "ndjson") for packed in ("", ".gz", ".bz2", ".xz", ".zst"))
+_PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
+_CSV = tuple(f".{kind}{packed}" for kind in ("csv", "tsv", "txt", "jsonl", "ndjson") for packed in _PACKED)
 _BATCH_ROWS = 1 << 17
 
 

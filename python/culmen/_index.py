@@ -151,9 +151,9 @@ class Index(Searchable):
             dialect: how CSV files are written, where their first megabyte does not tell: CsvDialect(decimal=",").
 
         Parquet and Arrow files need pyarrow, and memory for the columns that are kept, some batches of 131,072 rows,
-        and what build needs. CSV files and JSON Lines (.csv, .tsv, .txt, .jsonl, also .gz, .bz2, .xz, .zst) are read as the program reads them; several of
-        them take the memory of their columns twice for a while. The other arguments and errors are those of build;
-        IoError for files that cannot be read.
+        and what build needs. CSV files and JSON Lines (.csv, .tsv, .txt, .jsonl, also with .gz, .bz2, .xz or .zst) are
+        read as the program reads them; several of them take the memory of their columns twice for a while. The other
+        arguments and errors are those of build; IoError for files that cannot be read.
         """
         choice = Choice(attributes, id, label, columns, stored, missing, nulls)
         taken = take_table(read_files(paths, choice, dialect), choice)

@@ -92,7 +92,6 @@ class Tabular:
 
         return polars.DataFrame({name: values.to_polars() for name, values in self._columns().items()})
 
-
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The same as an Arrow stream, which polars, DuckDB, pyarrow and pandas.DataFrame.from_arrow take. Needs
         pyarrow."""

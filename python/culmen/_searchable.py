@@ -195,8 +195,8 @@ class Searchable(Tabular):
         scale: str = "none",
         missing: str = "skip",
     ) -> RowRank | None:
-        """Where the row with this id stands among all that the query ranks; None if it is not among them. Blocks of rows
-        that all rank before or after it are not read.
+        """Where the row with this id stands among all that the query ranks; None if it is not among them. Blocks of
+        rows that all rank before or after it are not read.
 
         >>> import culmen
         >>> index = culmen.Index.build({"rating": [7, 9, 8.5]})
@@ -241,7 +241,7 @@ class Searchable(Tabular):
         ids = [id_of(given) for given in (id, other) if given is not None]
         found = None if None in ids else self._handle.why(by_name(weights), scale, missing, ids)
         if found is None:
-            raise InvalidArgument(f"there is no row with the id {id}" + ("" if other is None else f", or none with {other}"))
+            raise InvalidArgument(f"there is no row with the id {' or '.join(map(str, (id, other)[: len(ids)]))}")
         parts = [tuple(ScorePart(*part) for part in of_row) for of_row in found[0]]
         even = tuple(EvenWeight(*weight) for weight in found[1])
         return Reasons(parts[0], parts[1] if other is not None else (), even)

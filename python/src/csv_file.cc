@@ -124,7 +124,8 @@ nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attrib
   options.columns = std::move(columns);
   options.stored = std::move(stored);
   options.nulls = drops_nulls ? NullPolicy::drop : NullPolicy::keep;
-  options.dialect = {mark_of(delimiter), has_header, mark_of(decimal), mark_of(thousands), std::move(null_words)};
+  options.dialect = {mark_of(delimiter), has_header, mark_of(decimal), mark_of(thousands),
+                     std::move(null_words)};
   options.on_progress = [](std::uint64_t /*done*/, std::uint64_t /*total*/) {
     const GilAcquired acquired;
     check_signals();

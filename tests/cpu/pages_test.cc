@@ -29,7 +29,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 std::string group_of(const Row& row, const Schema& schema, const std::string& column) {
   for (std::size_t i = 0; i < schema.attributes.size(); ++i)
     if (schema.attributes[i].name == column)
-      return std::isnan(row.values[i]) ? "-" : std::to_string(std::bit_cast<std::int64_t>(row.values[i] + 0.0));
+      return std::isnan(row.values[i]) ? "-"
+                                       : std::to_string(std::bit_cast<std::int64_t>(row.values[i] + 0.0));
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     if (schema.fields[i].name != column) continue;
     const FieldValue& value = row.fields[i];
@@ -69,7 +70,8 @@ class PageChecks {
     if (order.empty()) return {random.uniform(-3, 3), random.between(-5, 5)};
     const Answer& at = order[random.below(order.size())];
     Cursor place = {at.score, at.id};
-    if (random.chance(0.2)) place.score = std::nextafter(place.score, random.chance(0.5) ? kInfinity : -kInfinity);
+    if (random.chance(0.2))
+      place.score = std::nextafter(place.score, random.chance(0.5) ? kInfinity : -kInfinity);
     if (random.chance(0.2)) place.id += random.between(-1, 1);
     if (random.chance(0.05)) place.score = random.chance(0.5) ? kInfinity : -kInfinity;
     return place;
@@ -91,7 +93,8 @@ class PageChecks {
     query.k = random.pick<std::size_t>({1, 3, 10, 100, 3000});
     const std::vector<Answer> expected = page_of(order, *query.after, *query.k);
     for (const Engine engine : {Engine::automatic, Engine::bounded, Engine::scan, Engine::gta, Engine::ta}) {
-      const SearchResult result = index.search(query, {.engine = engine, .num_threads = random.between(1, 2)});
+      const SearchResult result =
+          index.search(query, {.engine = engine, .num_threads = random.between(1, 2)});
       if (std::string fault = difference(result.hits, expected); !fault.empty())
         return std::string(engine_name(engine)) + ", a page: " + fault;
     }
@@ -120,10 +123,12 @@ class PageChecks {
         ++num_limited;
         continue;
       }
-      if (expected.size() < *query.k && (!query.after || is_behind(row, *query.after))) expected.push_back(row);
+      if (expected.size() < *query.k && (!query.after || is_behind(row, *query.after)))
+        expected.push_back(row);
     }
     const Engine engine = random.pick({Engine::automatic, Engine::scan});
-    if (std::string fault = difference(index.search(query, {.engine = engine}).hits, expected); !fault.empty())
+    if (std::string fault = difference(index.search(query, {.engine = engine}).hits, expected);
+        !fault.empty())
       return "per " + query.per->column + ": " + fault;
     num_group_rows += expected.size();
     const Query sent = decode_queries(encode(std::span(&query, 1))).front();
@@ -254,7 +259,8 @@ TEST(Pages, BatchesHaveThemToo) {
   const TiedTable table;
   const Index index = table.index(0, 1);
   std::vector<Query> queries(300, Query{.weights = {1, -2}, .k = 3});
-  for (std::size_t q = 0; q < queries.size(); ++q) queries[q].after = Cursor{19 - static_cast<double>(q % 5), 9};
+  for (std::size_t q = 0; q < queries.size(); ++q)
+    queries[q].after = Cursor{19 - static_cast<double>(q % 5), 9};
   const std::vector<SearchResult> results = index.search(queries);
   for (std::size_t q = 0; q < queries.size(); ++q) EXPECT_EQ(results[q].hits, index.search(queries[q]).hits);
 }

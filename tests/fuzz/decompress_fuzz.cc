@@ -50,9 +50,14 @@ std::vector<std::string> seed_inputs() {
       "\x01\x00\x07\x61\x2c\x62\x0a\x31\x2c\x32\x0a\x00\xbe\x9c\xbd\x49\xb5\x12\x2a\xfe\x00\x01\x20\x08"
       "\xbb\x19\xd9\xbb\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a",
       64);
-  return {"\1" + gzip,         "\1" + gzip + gzip,   std::string(1, '\0') + zstd,
-          std::string(1, '\0') + zstd + zstd, "\2" + bzip2,        "\2" + bzip2 + bzip2,
-          "\3" + xz,           "\3" + xz + xz};
+  return {"\1" + gzip,
+          "\1" + gzip + gzip,
+          std::string(1, '\0') + zstd,
+          std::string(1, '\0') + zstd + zstd,
+          "\2" + bzip2,
+          "\2" + bzip2 + bzip2,
+          "\3" + xz,
+          "\3" + xz + xz};
 }
 
 std::vector<std::string> tokens() {

@@ -174,7 +174,8 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
       {"\x28\xB5\x2F\xFD",
        "t.csv:1:1: expected UTF-8 text, found zstd data (decompress it with zstd -dc, or give it as a file "
        "named .csv.zst)"},
-      {"\xFD\x37zXZ", "t.csv:1:1: expected UTF-8 text, found xz data (decompress it with xz -dc, or give it as a file "
+      {"\xFD\x37zXZ",
+       "t.csv:1:1: expected UTF-8 text, found xz data (decompress it with xz -dc, or give it as a file "
        "named .csv.xz)"},
       {"PK\x03\x04\x14",
        "t.csv:1:1: expected UTF-8 text, found a ZIP archive or a spreadsheet (unpack it, or save it as CSV)"},

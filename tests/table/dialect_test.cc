@@ -73,14 +73,19 @@ TEST(Dialect, MarksBetweenThousandsAreFound) {
             (Numbers{2757, 12002757, 998}));
   EXPECT_EQ(column_of(read("a,b\n1'234.5,1\n12'000,2\n"), 0), (Numbers{1234.5, 12000}));
   EXPECT_EQ(column_of(read("a;b\n1 234,5;1\n12 000;2\n"), 0), (Numbers{1234.5, 12000}));
-  EXPECT_EQ(column_of(read("a;b\n1\xC2\xA0""234;1\n12\xE2\x80\xAF""000;2\n"), 0), (Numbers{1234, 12000}));
+  EXPECT_EQ(column_of(read("a;b\n1\xC2\xA0"
+                           "234;1\n12\xE2\x80\xAF"
+                           "000;2\n"),
+                      0),
+            (Numbers{1234, 12000}));
   const Table table = read("a,tel\n1,555 123\n2,555 124\n");
   EXPECT_EQ(names_of(table), (Strings{"a"})) << "a blank alone is not between groups";
 }
 
 TEST(Dialect, WhatMayBeReadInTwoWaysIsAskedFor) {
-  const Strings open = {"name;preis\nA;15.990\n",  "preis\tx\n15.990\t1\n8.500\t2\n", "name,preis\nA,15.990\n",
-                        "a,b\n\"2,757\",1\n3,2\n", "a;b\n1,125;2\n",                   "p|q\n1.125|2\n"};
+  const Strings open = {"name;preis\nA;15.990\n", "preis\tx\n15.990\t1\n8.500\t2\n",
+                        "name,preis\nA,15.990\n", "a,b\n\"2,757\",1\n3,2\n",
+                        "a;b\n1,125;2\n",         "p|q\n1.125|2\n"};
   for (const std::string& text : open) EXPECT_EQ(remedy_in(text), InputError::Remedy::give_decimal) << text;
   EXPECT_EQ(error_in(open[0]),
             "t.csv:2:2: no number says whether \"15.990\" has a decimal mark or one between thousands");
@@ -121,14 +126,18 @@ TEST(Dialect, WhatComesAfterTheFirstMegabyteIsAskedForToo) {
 }
 
 TEST(Dialect, UnitsAreTheSameInAColumn) {
-  const Table table = read("rate,price,fee\n12%,$ 326,\"1,5 \xE2\x82\xAC\"\n-3 %,-$5,2 \xE2\x82\xAC\n", with({.decimal = ',', .thousands = '\0'}));
+  const Table table = read("rate,price,fee\n12%,$ 326,\"1,5 \xE2\x82\xAC\"\n-3 %,-$5,2 \xE2\x82\xAC\n",
+                           with({.decimal = ',', .thousands = '\0'}));
   EXPECT_EQ(names_of(table), (Strings{"rate", "price", "fee"}));
   EXPECT_EQ(column_of(table, 0), (Numbers{12, -3}));
   EXPECT_EQ(column_of(table, 1), (Numbers{326, -5}));
   EXPECT_EQ(column_of(table, 2), (Numbers{1.5, 2}));
   EXPECT_EQ(fields_of(read("a,p\n1,$5\n2,5\n")), (Strings{"'$5'", "'5'"})) << "mixed ones are texts";
-  EXPECT_EQ(error_in("a,p\n1,$5\n2,\xC2\xA3""5\n", {.attributes = {{"p"}}}),
-            "t.csv:3:2: expected a number in column \"p\", found \"\xC2\xA3""5\", and other numbers are in $");
+  EXPECT_EQ(error_in("a,p\n1,$5\n2,\xC2\xA3"
+                     "5\n",
+                     {.attributes = {{"p"}}}),
+            "t.csv:3:2: expected a number in column \"p\", found \"\xC2\xA3"
+            "5\", and other numbers are in $");
   EXPECT_EQ(error_in("a,p\n1,5\n2,5%\n", {.attributes = {{"p"}}}),
             "t.csv:3:2: expected a number in column \"p\", found \"5%\", and other numbers have no unit");
 }
@@ -137,12 +146,14 @@ TEST(Dialect, WordsAreMissingValues) {
   const Table table = read("a,b\n1,-\nNA,2\nN/A,3\n?,4\nnone,5\n#N/A,6\n\\N,7\n");
   EXPECT_EQ(names_of(table), (Strings{"a", "b"}));
   EXPECT_TRUE(std::isnan(column_of(table, 0)[6]));
-  EXPECT_EQ(fields_of(read("a,b\n1,x\n2,-\n")), (Strings{"'x'", "'-'"})) << "in a column of text they are texts";
+  EXPECT_EQ(fields_of(read("a,b\n1,x\n2,-\n")), (Strings{"'x'", "'-'"}))
+      << "in a column of text they are texts";
   const ReadOptions options = with({.null_words = Strings{"unknown"}});
   const Table given = read("a,b\n1,x\nunknown,unknown\n", options);
   EXPECT_TRUE(std::isnan(column_of(given, 0)[1]));
   EXPECT_EQ(fields_of(given), (Strings{"'x'", "-"}));
-  EXPECT_EQ(fields_of(read("a,b\n1,2\n2,NA\n", options)), (Strings{"'2'", "'NA'"})) << "in place of the usual ones";
+  EXPECT_EQ(fields_of(read("a,b\n1,2\n2,NA\n", options)), (Strings{"'2'", "'NA'"}))
+      << "in place of the usual ones";
 }
 
 TEST(Dialect, AFileWithoutAHeaderIsFound) {
@@ -169,7 +180,8 @@ TEST(Dialect, WhatItCannotBeIsRefused) {
   const auto error = [](const CsvDialect& dialect) {
     return error_of<InvalidArgument>([&] { read("a,b\n1,2\n", {.dialect = dialect}); });
   };
-  EXPECT_EQ(error({.delimiter = 'x'}), "expected a comma, tab, semicolon or bar as the delimiter, found \"x\"");
+  EXPECT_EQ(error({.delimiter = 'x'}),
+            "expected a comma, tab, semicolon or bar as the delimiter, found \"x\"");
   EXPECT_EQ(error({.decimal = ';'}), "expected a point or comma as the decimal mark, found \";\"");
   EXPECT_EQ(error({.decimal = ',', .thousands = ','}),
             "the decimal mark and the mark between thousands are both \",\"");
@@ -179,8 +191,8 @@ TEST(Dialect, WhatItCannotBeIsRefused) {
 TEST(Dialect, IsTheSameHoweverTheFileIsCut) {
   std::string text = "name;preis;anteil\n";
   for (int i = 0; i < 500; ++i)
-    text += "n" + std::to_string(i) + ";" + std::to_string(i % 9 + 1) + "." + std::to_string(100 + i) + ",5;" +
-            std::to_string(i % 100) + " %\n" + (i % 7 == 0 ? "\n" : "");
+    text += "n" + std::to_string(i) + ";" + std::to_string(i % 9 + 1) + "." + std::to_string(100 + i) +
+            ",5;" + std::to_string(i % 100) + " %\n" + (i % 7 == 0 ? "\n" : "");
   const Table whole = read(text);
   ASSERT_EQ(names_of(whole), (Strings{"preis", "anteil"}));
   EXPECT_EQ(column_of(whole, 0)[1], 2101.5);
@@ -194,7 +206,8 @@ TEST(Dialect, IsTheSameHoweverTheFileIsCut) {
   Numbers prices;
   read_csv_in_batches(source, "t.csv", {}, ',', {.batch_rows = 77}, [&](const TableBatch& batch) {
     for (std::size_t row = 0; row < batch.rows.num_rows; ++row)
-      prices.push_back(culmen::testing::element_at<double>(batch.rows.columns[0].data + row * sizeof(double)));
+      prices.push_back(
+          culmen::testing::element_at<double>(batch.rows.columns[0].data + row * sizeof(double)));
   });
   EXPECT_EQ(prices, column_of(whole, 0));
 }
@@ -209,8 +222,11 @@ TEST(CellForm, NumbersAreReadInTheirForm) {
   EXPECT_EQ(value("1.234.567,5"), 1234567.5);
   EXPECT_EQ(value(" -12,25 "), -12.25);
   EXPECT_EQ(value("+,5"), 0.5);
-  EXPECT_EQ(value("\xE2\x88\x92""3"), -3);
-  for (const char* none : {"15.99", "1.2345", "1234.567", ".123", "1..234", "1,2,3", "1.234.", "0.123", "1,5e", "-", ",", "", "12-3"})
+  EXPECT_EQ(value("\xE2\x88\x92"
+                  "3"),
+            -3);
+  for (const char* none : {"15.99", "1.2345", "1234.567", ".123", "1..234", "1,2,3", "1.234.", "0.123",
+                           "1,5e", "-", ",", "", "12-3"})
     EXPECT_TRUE(std::isnan(value(none))) << none;
   EXPECT_EQ(german.read_number("nan", scratch).number.kind, NumberKind::nan);
   EXPECT_EQ(german.read_number("-inf", scratch).number.kind, NumberKind::infinite);

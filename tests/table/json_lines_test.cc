@@ -76,7 +76,8 @@ TEST(JsonLines, WhatIsNoObjectIsRefusedWithItsLine) {
   EXPECT_EQ(error_in(""), "t.jsonl:1: expected an object with names and values, found an empty file");
   EXPECT_EQ(error_in("\n \n"), "t.jsonl:1: expected an object with names and values, found an empty file");
   EXPECT_EQ(error_in("{\"a\":1}\n[1]\n"), "t.jsonl:2: expected an object, found \"[1]\"");
-  EXPECT_NE(error_in("{\"a\":1}\n{\"a\":1\n").find("t.jsonl:2: expected an object of JSON: "), std::string::npos);
+  EXPECT_NE(error_in("{\"a\":1}\n{\"a\":1\n").find("t.jsonl:2: expected an object of JSON: "),
+            std::string::npos);
   EXPECT_NE(error_in("{\"a\":1}\n\n{\"a\" 1}\n").find("t.jsonl:3: "), std::string::npos);
   EXPECT_NE(error_in("{\"a\":tru}\n").find("t.jsonl:1: "), std::string::npos);
   EXPECT_NE(error_in("{\"a\":\"\xFF\"}\n").find("t.jsonl:1: "), std::string::npos);
@@ -105,12 +106,12 @@ TEST(JsonLines, IsTheSameHoweverTheFileIsCut) {
     EXPECT_EQ(cut.location_of_row(299), "t.jsonl:306");
   }
   Numbers values;
-  read_json_lines_in_batches(std::make_unique<MemorySource>(text), "t.jsonl", {}, {.batch_rows = 70},
-                             [&](const TableBatch& batch) {
-                               for (std::size_t row = 0; row < batch.rows.num_rows; ++row)
-                                 values.push_back(culmen::testing::element_at<double>(
-                                     batch.rows.columns[0].data + row * sizeof(double)));
-                             });
+  read_json_lines_in_batches(
+      std::make_unique<MemorySource>(text), "t.jsonl", {}, {.batch_rows = 70}, [&](const TableBatch& batch) {
+        for (std::size_t row = 0; row < batch.rows.num_rows; ++row)
+          values.push_back(
+              culmen::testing::element_at<double>(batch.rows.columns[0].data + row * sizeof(double)));
+      });
   EXPECT_EQ(values, column_of(whole, 0));
 }
 
