@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/handle.h"
+#include "api/ids_where.h"
 #include "api/index_core.h"
 #include "api/read_row.h"
 #include "base/floating_point_scope.h"
@@ -93,6 +94,14 @@ WriteResult Index::insert(const TableView& rows, const WriteOptions& options) {
 
 WriteResult Index::upsert(const TableView& rows, const WriteOptions& options) {
   return write(WriteBatch().upsert(rows), options);
+}
+
+std::vector<std::int64_t> Index::ids_where(const Filter& where) const {
+  return find_ids_where(snapshot(), where);
+}
+
+std::uint64_t Index::erase_where(const Filter& where) {
+  return erase(ids_where(where));
 }
 
 std::uint64_t Index::erase(std::span<const std::int64_t> ids) {

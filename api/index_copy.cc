@@ -95,6 +95,7 @@ IndexCopy::Started::Started(const IndexCopy& copy, const MirrorView& view, const
       query_(resolve(checked(query), *view.snapshot)),
       result_(copy.make_result(view, call.engine)) {
   check_engine(call.engine, query_.k);
+  refuse_pages(query);
   look_after_a_while(call.watch);
   if (view.mirror->has_rows()) running_.emplace(copy.single_search_, view_, query_, result_.stats.engine);
 }

@@ -1,13 +1,16 @@
 // Index: its searches, explain and place. Checks arguments, resolves queries, and calls the engines and the planner.
 #include <chrono>
+#include <cmath>
 #include <limits>
 
 #include "api/batch_answers.h"
 #include "api/handle.h"
 #include "api/index_core.h"
+#include "api/row_rank.h"
 #include "base/floating_point_scope.h"
 #include "cpu/bounded.h"
 #include "cpu/byte_pass.h"
+#include "cpu/count_rows.h"
 #include "cpu/gta.h"
 #include "cpu/listed_rows.h"
 #include "cpu/monotone.h"
@@ -69,6 +72,10 @@ std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResul
                                          const SearchOptions& options) {
   const Snapshot& s = *result.snapshot;
   SearchStats& stats = result.stats;
+  if (query.groups) {
+    stats.engine = Engine::bounded;
+    return cpu::search_per_group(s, query, stats);
+  }
   switch (options.engine) {
     case Engine::scan:
       return with_threads(options.num_threads, [&] { return cpu::search_scan(s, query, stats); });
@@ -95,6 +102,7 @@ std::vector<std::uint8_t> Index::Core::search_together(
   const auto resolved = [&](std::size_t q) -> std::optional<ResolvedQuery> {
     try {
       ResolvedQuery query = resolve(query_of(q), *snapshot, options.statistics);
+      if (query.after || query.groups) return std::nullopt;  // which the pass does not know
       query.watch = watch;
       if (!query.functions.empty()) return std::nullopt;  // the pass multiplies weights alone
       return query;
@@ -243,6 +251,33 @@ double Index::score_bound(const Query& query, const SearchOptions& options) cons
   return bound < resolved.min_score ? -std::numeric_limits<double>::infinity() : bound;
 }
 
+std::uint64_t Index::count_before(const Query& query, const Cursor& place,
+                                  const SearchOptions& options) const {
+  const FloatingPointScope floating_point;
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  if (std::isnan(place.score)) throw InvalidArgument("the score of the place is NaN");
+  Watch watch(options, 1);
+  ResolvedQuery resolved = resolve(without_page(query), *snapshot, options.statistics);
+  resolved.watch = watch.if_any();
+  SearchStats ignored;
+  return resolved.filter.is_nothing() ? 0 : cpu::count_before(*snapshot, resolved, place, ignored);
+}
+
+std::uint64_t Index::count_above(const Query& query, double score, const SearchOptions& options) const {
+  return count_before(query, {score, std::numeric_limits<std::int64_t>::min()}, options);
+}
+
+std::optional<RowRank> Index::rank_of(const Query& query, std::int64_t id,
+                                      const SearchOptions& options) const {
+  const Index version = snapshot();
+  SearchOptions look_up = options;
+  look_up.engine = Engine::automatic;
+  const std::vector<Hit> hits = version.search(only_row(query, id), look_up).hits;
+  if (hits.empty()) return std::nullopt;
+  const double score = hits.front().score;
+  return RowRank{version.count_before(query, {score, id}, options) + 1, score, version.version()};
+}
+
 Filter Index::filter(std::string_view where) const {
   const FloatingPointScope floating_point;
   return parse_filter(where, *held_by(core_, kIndexHandle).version());
@@ -250,7 +285,7 @@ Filter Index::filter(std::string_view where) const {
 
 std::vector<ScoreTerm> Index::terms(std::string_view text) const {
   const FloatingPointScope floating_point;
-  return parse_terms(text, *held_by(core_, kIndexHandle).snapshot());
+  return parse_terms(text, *held_by(core_, kIndexHandle).version());
 }
 
 Explanation Index::explain(const Query& query, const SearchOptions& options) const {

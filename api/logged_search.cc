@@ -50,7 +50,8 @@ SearchResult Index::Core::search_logged(const std::shared_ptr<const Snapshot>& v
                                         const SearchOptions& options, Watch* watch) {
   const FloatingPointScope floating_point;
   const Clock::time_point start = Clock::now();
-  if (options.engine == Engine::ta) return search(whole(version), query, options, watch);
+  // Lists, and groups of rows, are of one tree.
+  if (options.engine == Engine::ta || query.per) return search(whole(version), query, options, watch);
   const std::shared_ptr<const LoggedView> view = logged_view(version);
   SearchResult result;
   result.snapshot = for_searches(version, 1);

@@ -60,6 +60,15 @@ class AnyIndex {
   std::vector<SearchResult> search(std::span<const Query> queries, const SearchOptions& options) const {
     return std::visit([&](const auto& index) { return index.search(queries, options); }, index_);
   }
+  std::vector<std::int64_t> ids_where(const Filter& where) const {
+    return std::visit([&](const auto& index) { return index.ids_where(where); }, index_);
+  }
+  std::uint64_t count_above(const Query& query, double score, const SearchOptions& options) const {
+    return std::visit([&](const auto& index) { return index.count_above(query, score, options); }, index_);
+  }
+  std::optional<RowRank> rank_of(const Query& query, std::int64_t id, const SearchOptions& options) const {
+    return std::visit([&](const auto& index) { return index.rank_of(query, id, options); }, index_);
+  }
   std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const {
     return std::visit([&](const auto& index) { return index.get(ids); }, index_);
   }

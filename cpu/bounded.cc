@@ -7,6 +7,7 @@
 #include "cpu/frontier.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
+#include "cpu/topk_per_group.h"
 
 namespace culmen::cpu {
 namespace {
@@ -138,6 +139,12 @@ MonitoredAnswer search_monitored(const Snapshot& snapshot, const ResolvedQuery& 
   });
 }
 
+template <typename T, typename Best>
+void run_to_end(const Snapshot& snapshot, const ResolvedQuery& query, Best& best, SearchStats& stats) {
+  BoundedSearch<T, Best> search(snapshot, query, best, stats);
+  while (search.has_next()) search.visit_next();
+}
+
 // ---- Several trees
 
 // The rows of hits in a TopK of several trees say in their highest bits of which tree they are.
@@ -200,6 +207,22 @@ constexpr auto comes_later = [](const JointTurn& a, const JointTurn& b) { return
 
 std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   return search_monitored(snapshot, query, nullptr, stats).hits;
+}
+
+GroupCounts count_earlier_pages(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  ResolvedQuery whole = query;
+  whole.after = std::nullopt;  // it leaves out no row
+  EarlierPages earlier(snapshot, query);
+  visit_value_type(snapshot, [&]<typename T>(T) { run_to_end<T>(snapshot, whole, earlier, stats); });
+  return earlier.take_counts();
+}
+
+std::vector<Hit> search_per_group(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  GroupCounts earlier;
+  if (query.after) earlier = count_earlier_pages(snapshot, query, stats);
+  TopKPerGroup best(snapshot, query, std::move(earlier));
+  visit_value_type(snapshot, [&]<typename T>(T) { run_to_end<T>(snapshot, query, best, stats); });
+  return best.sorted();
 }
 
 double bound_of_root(const Snapshot& snapshot, const ResolvedQuery& query) {

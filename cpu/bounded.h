@@ -45,6 +45,9 @@ class SearchMonitor {
 
 std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
 
+// The same for a query with groups, of which each has so many rows at most.
+std::vector<Hit> search_per_group(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
+
 // The highest bound of the root's children that may have a row that passes the filter; -infinity if none has.
 double bound_of_root(const Snapshot& snapshot, const ResolvedQuery& query);
 

@@ -167,8 +167,11 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook 
   const std::int64_t* ids = snapshot.leaf_ids(leaf);
   // Ids are not stored beside values: prefetch all that are needed before using the first.
   for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(ids + scored[i].row);
-  for (std::size_t i = 0; i < count; ++i)
-    best.offer({ids[scored[i].row], scored[i].score, leaf * std::uint64_t{leaf_rows} + scored[i].row});
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [row_score, row] = scored[i];
+    if (query.is_on_earlier_page(row_score, ids[row])) continue;
+    best.offer({ids[row], row_score, leaf * std::uint64_t{leaf_rows} + row});
+  }
   ++stats.leaves_visited;
   stats.rows_scored += num_scored;
   stats.candidates += count;

@@ -15,6 +15,7 @@ std::vector<Hit> search_listed_rows(const Snapshot& snapshot, const ResolvedQuer
                                     [&](std::int32_t attribute) { return snapshot.value(row, attribute); });
     const double scored = query.functions.add(snapshot, row, of_weights);
     ++stats.rows_scored;
+    if (query.is_on_earlier_page(scored, snapshot.id(row))) continue;
     if (scored >= best.kth_bound()) ++stats.candidates;
     best.offer({snapshot.id(row), scored, row});
   }

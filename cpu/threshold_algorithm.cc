@@ -52,9 +52,11 @@ std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, c
       seen[row] = true;
       ++stats.rows_scored;
       if (!passes(snapshot, query.filter, row)) continue;
-      const double row_score = score(query.score_terms(), query.offset,
-                                     [&](int attribute) { return snapshot.value(row, attribute); });
-      best.offer({snapshot.id(row), query.functions.add(snapshot, row, row_score), row});
+      const double of_weights = score(query.score_terms(), query.offset,
+                                      [&](int attribute) { return snapshot.value(row, attribute); });
+      const double row_score = query.functions.add(snapshot, row, of_weights);
+      if (query.is_on_earlier_page(row_score, snapshot.id(row))) continue;
+      best.offer({snapshot.id(row), row_score, row});
     }
     ++stats.bounds_computed;
     threshold = highest.add_to(threshold);

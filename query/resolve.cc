@@ -73,6 +73,25 @@ std::vector<std::int32_t> ranked_gaps(const std::vector<double>& weights, const 
   return attributes;
 }
 
+ResolvedGroups resolve_groups(const RowsPer& per, const Snapshot& snapshot) {
+  if (per.most == 0) throw InvalidArgument("at most 0 rows per \"" + per.column + "\"; ask for one at least");
+  const auto attribute = std::ranges::find(snapshot.attributes, per.column, &Attribute::name);
+  if (attribute != snapshot.attributes.end())
+    return {true, static_cast<std::int32_t>(attribute - snapshot.attributes.begin()), per.most};
+  const auto field = std::ranges::find(snapshot.fields, per.column, &Field::name);
+  if (field == snapshot.fields.end()) {
+    std::vector<std::string> known;
+    for (const Attribute& of : snapshot.attributes) known.push_back(of.name);
+    for (const Field& of : snapshot.fields) known.push_back(of.name);
+    throw InvalidArgument("rows per \"" + per.column + "\": there is no such column" +
+                          did_you_mean(per.column, known));
+  }
+  if (field->role == FieldRole::stored && field->is_text())
+    throw InvalidArgument("rows per \"" + per.column +
+                          "\": the column is only stored; build it as a filter column");
+  return {false, static_cast<std::int32_t>(field - snapshot.fields.begin()), per.most};
+}
+
 }  // namespace
 
 CodeTerms::CodeTerms(std::span<const Term> terms) {
@@ -137,6 +156,12 @@ double resolve_min_score(const std::optional<double>& min_score) {
   return *min_score;
 }
 
+void refuse_pages(const Query& query) {
+  if (query.after || query.per)
+    throw InvalidArgument(std::string("a GPU answers no query with `") + (query.after ? "after" : "per") +
+                          "`: search on the CPU");
+}
+
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableStatistics* table) {
   const std::vector<ScoreTerm> terms = in_order(query.terms, snapshot);
   check_weights(query.weights, !terms.empty(), snapshot);
@@ -145,6 +170,9 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableS
   ResolvedQuery result;
   result.k = resolve_k(query, snapshot);
   result.min_score = resolve_min_score(query.min_score);
+  if (query.after && std::isnan(query.after->score)) throw InvalidArgument("the score of `after` is NaN");
+  result.after = query.after;
+  if (query.per) result.groups = resolve_groups(*query.per, snapshot);
   std::vector<double> weights = query.weights;
   if (query.scale == Scale::minmax)
     weights =

@@ -150,6 +150,12 @@ void write_query(const Query& query, bool repeats_filter, ByteWriter& out) {
   out.number(static_cast<std::uint64_t>(query.k.value_or(0)));
   out.number(static_cast<std::uint8_t>(query.min_score.has_value()));
   out.number(query.min_score.value_or(0));
+  out.number(static_cast<std::uint8_t>(query.after.has_value()));
+  out.number(query.after.value_or(Cursor{}).score);
+  out.number(query.after.value_or(Cursor{}).id);
+  out.number(static_cast<std::uint8_t>(query.per.has_value()));
+  out.text(query.per.value_or(RowsPer{}).column);
+  out.number(static_cast<std::uint64_t>(query.per.value_or(RowsPer{}).most));
   out.choice(query.scale);
   out.choice(query.missing);
   out.number(static_cast<std::uint64_t>(query.terms.size()));
@@ -168,6 +174,13 @@ Query read_query(ByteReader& in, const Query* previous) {
   const bool has_min_score = in.flag();
   const auto min_score = in.number<double>();
   if (has_min_score) query.min_score = min_score;
+  const bool has_after = in.flag();
+  const Cursor after = {in.number<double>(), in.number<std::int64_t>()};
+  if (has_after) query.after = after;
+  const bool has_per = in.flag();
+  std::string column = in.text();
+  const auto most = static_cast<std::size_t>(in.number<std::uint64_t>());
+  if (has_per) query.per = RowsPer{std::move(column), most};
   query.scale = in.choice(Scale::minmax);
   query.missing = in.choice(Missing::fill);
   query.terms.resize(in.count(sizeof(TermFunction) + sizeof(double)));
@@ -217,7 +230,7 @@ std::vector<std::byte> encode(std::span<const Query> queries) {
 }
 
 std::vector<Query> decode_queries(std::span<const std::byte> bytes) try {
-  constexpr std::size_t kQueryBytes = 4 * sizeof(std::uint64_t) + 5;
+  constexpr std::size_t kQueryBytes = 8 * sizeof(std::uint64_t) + 7;
   ByteReader in(bytes, kQueriesName, kQueriesVersion, "queries");
   const std::size_t count = in.count(kQueryBytes);
   std::vector<Query> queries;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -13,6 +15,8 @@
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
 #include "cpu/bounded.h"
+#include "cpu/topk.h"
+#include "culmen/error.h"
 #include "culmen/shard_messages.h"
 #include "index/write/log_beside.h"
 #include "query/few_ids.h"
@@ -36,7 +40,11 @@ class Question {
 
   SearchResult answer() {
     const ShardClock::time_point start = ShardClock::now();
-    if (!suits_joint_search() || !ask_jointly()) ask_each();
+    if (query_.per) {
+      ask_for_groups();
+    } else if (!suits_joint_search() || !ask_jointly()) {
+      ask_each();
+    }
     SearchResult result;
     result.stats = stats_;
     result.stats.rows_in_index = state_.statistics.num_rows;
@@ -116,6 +124,34 @@ class Question {
       add(s, *logged.rows, logged.first_row_beside(), query_);
     }
     return trees;
+  }
+
+  // Ahead of a row of the answer there are fewer than k rows of it; a shard has no more rows of a group ahead of it than
+  // the answer. So each shard's own k rows hold all that are in the answer.
+  void ask_for_groups() {
+    if (query_.after) throw InvalidArgument("a sharded index answers no query with both `per` and `after`");
+    std::vector<SearchResult> parts;
+    std::vector<std::pair<ShardHit, std::size_t>> hits;  // and its rank in its part
+    for (std::uint32_t s = 0; s < state_.shards.size(); ++s) {
+      parts.push_back(state_.shards[s].search(query_, options_));
+      stats_ += parts.back().stats;
+      for (std::size_t rank = 0; rank < parts[s].hits.size(); ++rank)
+        hits.push_back({{parts[s].hits[rank], s}, rank});
+    }
+    std::ranges::sort(hits, [](const auto& a, const auto& b) { return ranks_before(a.first, b.first); });
+    std::map<FieldValue, std::size_t> counts;
+    for (const auto& [hit, rank] : hits) {
+      if (query_.k && best_.size() == *query_.k) break;
+      if (++counts[group_value(parts[hit.shard], rank)] <= query_.per->most) best_.push_back(hit);
+    }
+  }
+
+  FieldValue group_value(const SearchResult& part, std::size_t rank) const {
+    const std::vector<Attribute>& attributes = part.snapshot->attributes;
+    if (std::ranges::find(attributes, query_.per->column, &Attribute::name) == attributes.end())
+      return part.field(rank, query_.per->column);
+    const double value = part.attribute(rank, query_.per->column);
+    return std::isnan(value) ? FieldValue() : FieldValue(value);
   }
 
   void ask_each() {

@@ -17,6 +17,7 @@ struct Program {
 };
 
 void add_generate(Program& program);
+void add_inspect(Program& program);
 void add_build(Program& program);
 void add_query(Program& program);
 void add_insert(Program& program);

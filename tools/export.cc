@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/lower_case.h"
+#include "coding/any_index.h"
 #include "culmen/error.h"
 #include "culmen/row_reader.h"
-#include "coding/any_index.h"
 #include "tools/commands.h"
 #include "tools/csv_rows.h"
 #include "tools/npy_header.h"

@@ -33,6 +33,7 @@ ExitCode run(int argc, char** argv) {
   Program program;
   describe(program.app);
   add_generate(program);
+  add_inspect(program);
   add_build(program);
   add_query(program);
   add_insert(program);

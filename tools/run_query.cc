@@ -20,6 +20,7 @@
 #include "tools/output.h"
 #include "tools/plans.h"
 #include "tools/profile.h"
+#include "tools/row_questions.h"
 #include "tools/streams.h"
 #include "tools/weights.h"
 
@@ -63,6 +64,8 @@ void check_usage(const QueryArguments& arguments) {
   if (!arguments.explain && chosen_format(arguments) == "npy" && arguments.output.empty() &&
       stdout_is_terminal())
     throw InvalidArgument("npy is binary: give -o FILE or a pipe");
+  if (asks_about_rows(arguments) && arguments.weights.empty())
+    throw InvalidArgument("--rank-of, --count-above and --why are about one query: give its weights with -w");
   const auto files = {&arguments.weights_file, &arguments.ids_file, &arguments.not_ids_file};
   if (std::ranges::count_if(files, [](const std::string* file) { return *file == "-"; }) > 1)
     throw InvalidArgument("standard input can be one file: weights, ids, or ids to leave out");
@@ -87,6 +90,8 @@ Query common_query(const QueryArguments& arguments, const Index& index) {
   if (!arguments.k && !arguments.min_score) query.k = kDefaultK;
   query.where = filter_of(arguments, index);
   if (arguments.min_score) query.min_score = parse_number(*arguments.min_score, "--min-score");
+  if (arguments.after) query.after = parse_cursor(*arguments.after);
+  if (arguments.per) query.per = parse_rows_per(*arguments.per);
   query.scale = arguments.scale == "minmax" ? Scale::minmax : Scale::none;
   query.missing = arguments.missing == "fill" ? Missing::fill : Missing::skip;
   query.terms = index.terms(arguments.terms);
@@ -186,6 +191,12 @@ ExitCode run_query(QueryArguments arguments, bool quiet) {
   const std::vector<Query> queries = make_queries(arguments, index.columns());
   const std::vector<ShownColumn> columns = shown_columns(index.info(), arguments.show, kAnswerColumns);
   const bool batch = !arguments.weights_file.empty();
+  if (asks_about_rows(arguments)) {
+    Output out(arguments.output);
+    answer_about_rows(arguments, index, queries.front(), options, chosen_format(arguments), out);
+    out.finish();
+    return ExitCode::ok;
+  }
   if (arguments.explain) {
     const std::string format = plan_format(arguments);
     Output out(arguments.output);

@@ -25,4 +25,5 @@
 #include "culmen/table.h"
 #include "culmen/table_io.h"
 #include "culmen/version.h"
+#include "culmen/why.h"
 #include "culmen/write.h"

@@ -83,6 +83,8 @@ class Index {
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);  // returns the number of rows erased
+  // Erases the rows of ids_where(where), of the version that the call begins with.
+  std::uint64_t erase_where(const Filter& where);
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
 
   // Throws what write() would throw for this batch, and changes nothing.
@@ -125,6 +127,8 @@ class Index {
   [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
   [[nodiscard]] bool contains(std::int64_t id) const;
+  // The ids of all rows that pass a filter, ascending. Cost: a scan.
+  [[nodiscard]] std::vector<std::int64_t> ids_where(const Filter& where) const;
 
   // What opening found in the log.
   [[nodiscard]] RecoveryInfo recovery() const;
@@ -178,6 +182,19 @@ class Index {
   // An upper bound on the score of every row that may be in the answer; -infinity if there is none. Reads one node: 0.5 us or so.
   // Throws as search().
   [[nodiscard]] double score_bound(const Query& query, const SearchOptions& options = {}) const;
+
+  // How many rows rank before a row of this score and id would: those that score more, or as much with a smaller id. The
+  // query's k, min_score and after do not matter. Counts whole blocks where bounds decide: far less than a scan for the
+  // best rows. Throws as search(), and InvalidArgument for a NaN.
+  [[nodiscard]] std::uint64_t count_before(const Query& query, const Cursor& place,
+                                           const SearchOptions& options = {}) const;
+  // How many rows score more than this.
+  [[nodiscard]] std::uint64_t count_above(const Query& query, double score,
+                                          const SearchOptions& options = {}) const;
+  // Where the row with this id stands in the whole order; nullopt if it is not in it: there is no such row, it does not
+  // pass the filter, or it misses a value that is ranked.
+  [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::int64_t id,
+                                               const SearchOptions& options = {}) const;
 
   // What other parts of the same table must know of this one (culmen/statistics.h).
   [[nodiscard]] TableStatistics statistics() const;

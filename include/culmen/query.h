@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "culmen/filter.h"
@@ -23,6 +24,22 @@ enum class Missing : std::uint8_t {
   fill,  // the attribute's stand-in is ranked (Attribute::stand_in)
 };
 
+// A place in the order of answers: behind a row of this score and id, or where one would be.
+struct Cursor {
+  double score = 0;
+  std::int64_t id = 0;
+
+  friend bool operator==(const Cursor&, const Cursor&) = default;
+};
+
+// At most so many rows for each value of a column, an attribute or a filter column. Rows without a value are a group, too.
+struct RowsPer {
+  std::string column;
+  std::size_t most = 1;  // 1 or more
+
+  friend bool operator==(const RowsPer&, const RowsPer&) = default;
+};
+
 struct Query {
   // [num_attributes] finite, at least one not zero unless there are terms; 0 = attribute not used
   std::vector<double> weights;
@@ -33,6 +50,12 @@ struct Query {
   Scale scale = Scale::none;             // of the weights, and not of terms
   Missing missing = Missing::skip;
   std::vector<ScoreTerm> terms = {};  // added to the score, in any order
+  // Only rows behind this place: the next page, if it is the last hit of the page before. Pages over one version, joined,
+  // are the one long answer. Not on a GPU, which throws InvalidArgument.
+  std::optional<Cursor> after = {};
+  // The best rows of each group alone count, inside of the search: k rows come back if there are so many. Those of pages
+  // before `after` count, too. Not on a GPU, and over shards not with `after`: InvalidArgument.
+  std::optional<RowsPer> per = {};
 };
 
 // Many queries that differ in their weights alone.

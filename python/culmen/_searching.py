@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ._errors import InvalidArgument
+from ._numbers import real_number
 from ._progress import Progress, shown
 from ._queries import KOrEach, as_matrix, by_name, check_types, in_numbers, integer, is_matrix
 from ._result import BatchResult, Out, Result
@@ -47,6 +49,26 @@ def search(
     except TypeError:
         check_types(k, *rest)
         raise
+
+
+def search_page(
+    handle: Any, schema: Schema, weights: Any, k: Any, rest: tuple[Any, ...], after: Any, per: Any
+) -> Result:
+    """One query, of which the rows behind a cursor, or some of each group, are wanted."""
+    k, rest = in_numbers(k, rest)
+    check_types(k, *rest)
+    if after is not None:
+        if not isinstance(after, (tuple, list)) or len(after) != 2:
+            raise InvalidArgument("after is the (score, id) of the last row before, as Result.cursor")
+        after = (real_number("the score of after", after[0]), integer("the id of after", after[1]))
+    if per is not None:
+        if not isinstance(per, Mapping) or len(per) != 1:
+            raise InvalidArgument('per is a column and how many rows of each value: {"brand": 2}')
+        [(column, most)] = per.items()
+        per = (str(column), integer("per", most))
+        if per[1] < 1:
+            raise InvalidArgument(f"at most {per[1]} rows per {column!r}; ask for one at least")
+    return Result(handle.search_page(by_name(weights), k, *rest, after, per), schema)
 
 
 def _search_each(

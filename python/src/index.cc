@@ -9,14 +9,20 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "answers.h"
 #include "bindings.h"
 #include "culmen/error.h"
+#include "culmen/why.h"
 #include "device_copy.h"
+#include "filters.h"
 #include "gil.h"
 #include "interrupt.h"
 #include "names.h"
@@ -108,6 +114,59 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
   return index.search(query, options);
 }
 
+// after: (score, id); per: (column, most).
+SearchResult search_page(const Index& index, nb::handle weights, std::optional<std::size_t> k,
+                         nb::handle where, std::optional<double> min_score, std::string_view scale,
+                         std::string_view missing, std::string_view terms, std::string_view engine,
+                         int num_threads, std::optional<std::tuple<double, std::int64_t>> after,
+                         std::optional<std::tuple<std::string, std::size_t>> per) {
+  Query query = query_of(index, weights, k, where, min_score, scale, missing, terms);
+  if (after) query.after = Cursor{std::get<0>(*after), std::get<1>(*after)};
+  if (per) query.per = RowsPer{std::get<0>(*per), std::get<1>(*per)};
+  const SearchOptions options = {
+      .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
+  const GilReleased released;
+  return index.search(query, options);
+}
+
+std::uint64_t count_above(const Index& index, nb::handle weights, nb::handle where, std::string_view scale,
+                          std::string_view missing, std::string_view terms, double score) {
+  const Query query = query_of(index, weights, 1, where, std::nullopt, scale, missing, terms);
+  const SearchOptions options = {.on_progress = watched()};
+  return without_gil([&] { return index.count_above(query, score, options); });
+}
+
+// (rank, score), or None.
+nb::object rank_of(const Index& index, nb::handle weights, nb::handle where, std::string_view scale,
+                   std::string_view missing, std::string_view terms, std::int64_t id) {
+  const Query query = query_of(index, weights, 1, where, std::nullopt, scale, missing, terms);
+  const SearchOptions options = {.on_progress = watched()};
+  const std::optional<RowRank> rank = without_gil([&] { return index.rank_of(query, id, options); });
+  return rank ? nb::make_tuple(rank->rank, rank->score) : nb::none();
+}
+
+// The parts of each row's score, (attribute, weight, value, part, is_missing); and of two rows the weights with which they
+// score the same, (attribute, weight, even). None for an id that is not there.
+nb::object why(const Index& index, nb::handle weights, std::string_view scale, std::string_view missing,
+               const std::vector<std::int64_t>& ids) {
+  const Query query = query_of(index, weights, 1, nb::none(), std::nullopt, scale, missing, "");
+  const Index version = index.snapshot();
+  const std::vector<std::optional<Row>> rows = without_gil([&] { return version.get(ids); });
+  const IndexInfo info = version.info();
+  nb::list all_parts, even;
+  for (const std::optional<Row>& row : rows) {
+    if (!row) return nb::none();
+    nb::list parts;
+    for (const ScorePart& part : score_parts(query, *row, info))
+      parts.append(nb::make_tuple(part.attribute, part.weight, part.value, part.part, part.is_missing));
+    all_parts.append(parts);
+  }
+  if (rows.size() == 2)
+    for (const EvenWeight& weight : even_weights(query, *rows[0], *rows[1], info))
+      even.append(nb::make_tuple(weight.attribute, weight.weight, weight.even));
+  return nb::make_tuple(all_parts, even);
+}
+
 ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
                           std::string_view missing, std::string_view terms, std::string_view engine,
@@ -153,6 +212,14 @@ void bind_index(nb::module_& module) {
       .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
            nb::arg("engine"), nb::arg("num_threads"))
+      .def("search_page", search_page, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("num_threads"), nb::arg("after").none(), nb::arg("per").none())
+      .def("count_above", count_above, nb::arg("weights"), nb::arg("where").none(), nb::arg("scale"),
+           nb::arg("missing"), nb::arg("terms"), nb::arg("score"))
+      .def("rank_of", rank_of, nb::arg("weights"), nb::arg("where").none(), nb::arg("scale"),
+           nb::arg("missing"), nb::arg("terms"), nb::arg("id"))
+      .def("why", why, nb::arg("weights"), nb::arg("scale"), nb::arg("missing"), nb::arg("ids"))
       .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
            nb::arg("engine"), nb::arg("num_threads"), nb::arg("out").noconvert().none() = nb::none(),
@@ -170,6 +237,11 @@ void bind_index(nb::module_& module) {
            [](const Index& index, const nb::bytes& directory, bool overwrite) {
              const std::string path = path_of(directory);
              without_gil([&] { index.save(path, {.overwrite = overwrite}); });
+           })
+      .def("erase_where",
+           [](Index& index, nb::handle where) {
+             const Filter filter = filter_of(index, where);
+             return without_gil([&] { return index.erase_where(filter); });
            })
       .def("snapshot", &Index::snapshot)
       .def("version", &Index::version)

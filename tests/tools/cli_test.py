@@ -938,7 +938,7 @@ class FormatsTest(Case):
         answer = json.loads(self.output("--format", "json", "-k", 2))
         self.assertEqual(list(answer), ["queries"])
         (query,) = answer["queries"]
-        self.assertEqual(list(query), ["weights", "results", "stats"])
+        self.assertEqual(list(query), ["weights", "results", "after", "stats"])
         self.assertEqual(query["weights"], {"price": -0.1, "rating": 1.3})
         self.assertEqual([hit["rank"] for hit in query["results"]], [1, 2])
         for hit in query["results"]:
