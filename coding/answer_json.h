@@ -13,8 +13,7 @@
 
 namespace culmen {
 
-std::string device_text(int device);      // "cpu", "cuda:0"
-std::string cursor_text(const Hit& hit);  // "9.5,1000017": Query::after, for the next page
+std::string device_text(int device);  // "cpu", "cuda:0"
 
 using TextSink = std::function<void(std::string_view)>;
 

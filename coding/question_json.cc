@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/enum_names.h"
+#include "coding/cursor_text.h"
 #include "culmen/error.h"
 
 namespace culmen {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coding/any_index.h"
+#include "coding/cursor_text.h"
 #include "culmen/device_group.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
@@ -90,7 +91,7 @@ Query common_query(const QueryArguments& arguments, const Index& index) {
   if (!arguments.k && !arguments.min_score) query.k = kDefaultK;
   query.where = filter_of(arguments, index);
   if (arguments.min_score) query.min_score = parse_number(*arguments.min_score, "--min-score");
-  if (arguments.after) query.after = parse_cursor(*arguments.after);
+  if (arguments.after) query.after = parse_cursor(*arguments.after, "--after");
   if (arguments.per) query.per = parse_rows_per(*arguments.per);
   query.scale = arguments.scale == "minmax" ? Scale::minmax : Scale::none;
   query.missing = arguments.missing == "fill" ? Missing::fill : Missing::skip;
