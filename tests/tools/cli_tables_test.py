@@ -94,7 +94,7 @@ class InspectTest(Case):
         self.assertEqual(found["build"], "culmen build t.csv -o t.index --attributes key,a")
 
 
-class PageTest(Case):
+class NextPageTest(Case):
     def test_pages_joined_are_the_long_answer(self):
         self.build_numbers([[i % 7, i % 3, 0] for i in range(60)])
         whole = self.ids("-w", "a=1,b=-1", "-k", 60)
