@@ -17,17 +17,18 @@ namespace {
 
 constexpr PartitionStyle kUsual = {Partitioning::kd, true, RowOrder::largest};
 
-// 64 clusters of several widths.
-RowChunk clusters(std::size_t num_rows, std::size_t num_attributes) {
-  constexpr std::size_t kClusters = 64;
+// Attributes that three common factors move, all in the same direction.
+RowChunk with_factors(std::size_t num_rows, std::size_t num_attributes) {
   Random random(1);
-  const RowChunk centres = random_chunk(random, kClusters, num_attributes);
+  const RowChunk factors = random_chunk(random, num_rows, 3),
+                 noise = random_chunk(random, num_rows, num_attributes);
   RowChunk rows(num_rows, num_attributes);
-  for (std::size_t r = 0; r < num_rows; ++r) {
-    const std::size_t cluster = random.below(kClusters);
-    const double reach = 0.1 + 0.02 * static_cast<double>(cluster);
-    for (std::size_t i = 0; i < num_attributes; ++i)
-      rows(r, i) = centres(cluster, i) + random.uniform(-reach, reach) + random.uniform(-reach, reach);
+  for (std::size_t i = 0; i < num_attributes; ++i) {
+    const double loads[] = {random.uniform(0, 2), random.uniform(0, 2), random.uniform(0, 2)};
+    for (std::size_t r = 0; r < num_rows; ++r) {
+      rows(r, i) = 0.1 * noise(r, i);
+      for (std::size_t f = 0; f < 3; ++f) rows(r, i) += loads[f] * factors(r, f);
+    }
   }
   return rows;
 }
@@ -54,12 +55,12 @@ PartitionStyle choice(const RowChunk& sample, int num_threads = 0) {
 TEST(PartitionChoice, DependsOnTheTable) {
   const std::size_t rows = rows_to_compare(1'000'000, 8, 96);
   EXPECT_EQ(choice(shares(rows, 8)), kUsual);
-  EXPECT_EQ(choice(clusters(rows, 8)), (PartitionStyle{Partitioning::kd, false, RowOrder::sum}));
+  EXPECT_EQ(choice(with_factors(rows, 8)), (PartitionStyle{Partitioning::kd, true, RowOrder::sum}));
 }
 
 TEST(PartitionChoice, IsTheSameForAnyNumberOfThreads) {
   const std::size_t rows = rows_to_compare(1'000'000, 10, 96);
-  for (const RowChunk& sample : {shares(rows, 10), clusters(rows, 10)})
+  for (const RowChunk& sample : {shares(rows, 10), with_factors(rows, 10)})
     EXPECT_EQ(choice(sample, 1), choice(sample, 2));
 }
 
@@ -74,7 +75,7 @@ TEST(PartitionChoice, IsOfLargeTablesOnly) {
 }
 
 TEST(PartitionChoice, IsThatOfABuildUnlessTheCallerChooses) {
-  const RowChunk rows = clusters(120'000, 4);
+  const RowChunk rows = with_factors(120'000, 4);
   TableView table;
   table.num_rows = rows.num_rows();
   for (std::size_t i = 0; i < rows.num_attributes(); ++i) {
@@ -85,13 +86,15 @@ TEST(PartitionChoice, IsThatOfABuildUnlessTheCallerChooses) {
   const auto chosen = built({});
   EXPECT_EQ(chosen->kind(), Partitioning::kd);
   EXPECT_EQ(chosen->row_order(), RowOrder::sum);
-  EXPECT_TRUE(lacks_shells(*chosen));
   const auto usual = built({.partitioning = Partitioning::kd});
   EXPECT_EQ(usual->row_order(), RowOrder::largest);
   EXPECT_TRUE(usual->has_shells());
   EXPECT_EQ(built({.row_order = RowOrder::largest})->row_order(), RowOrder::largest);
   EXPECT_TRUE(built({.row_order = RowOrder::sum})->has_shells());
-  EXPECT_FALSE(built({.shells = Shells::none})->has_shells());
+  const auto flat = built({.shells = Shells::none});
+  EXPECT_FALSE(flat->has_shells());
+  EXPECT_TRUE(lacks_shells(*flat));
+  EXPECT_FALSE(lacks_shells(*usual));
 }
 
 }  // namespace
