@@ -108,11 +108,9 @@ TEST(Corruption, IsSeenForFramesThatWereMoved) {
   const Files ours = published(index_to_damage(), 1);
   const Files twin = published(index_to_damage(), 2);
   const std::vector<std::size_t> starts = frame_starts(ours.at("SNAP-1-leaves"));
-  const auto some_leaf = [&starts, random = std::mt19937(1)]() mutable {
-    return 1 + random() % index_to_damage().num_leaves;
-  };
-  const auto length = [&starts](std::size_t frame) { return starts[frame + 1] - starts[frame]; };
   std::mt19937 random(1);
+  const auto some_leaf = [&random] { return 1 + random() % index_to_damage().num_leaves; };
+  const auto length = [&starts](std::size_t frame) { return starts[frame + 1] - starts[frame]; };
   for (int round = 0; round < 1000; ++round) {
     const std::size_t leaf = some_leaf();
     std::size_t other = some_leaf();
