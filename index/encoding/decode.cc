@@ -18,7 +18,7 @@ using U = hn::RebindToUnsigned<D>;
 // Rows at a time: their numbers stay in the first-level cache. A multiple of 8, so that each time begins at a whole byte.
 constexpr std::size_t kRowsAtOnce = 256;
 
-// Loads, shifts and masks of one number each: a gather is no faster.
+// A load, a shift and a mask for each number.
 HWY_INLINE void Unpack(const std::byte* packed, std::size_t count, int bits, std::uint64_t base,
                        std::uint64_t* numbers) {
   const std::uint64_t mask = low_bits(bits), step = static_cast<std::uint64_t>(bits);

@@ -57,12 +57,11 @@ struct FrameHeader {
   std::uint64_t checksum = 0;         //  0  of everything after it, to the end of the frame, padding included
   std::uint32_t magic = kFrameMagic;  //  8
   FileKind kind = FileKind::leaves;   // 12
-  std::uint16_t level =
-      0;  // 14  of a node; 1 in a file's directory; else 0; kFileHeaderLevel in the first frame
-  std::uint64_t number = 0;         // 16  counts from 0 after the first frame
-  std::uint64_t payload_bytes = 0;  // 24  without the zeros that fill the frame up to kAlignment
-  Uuid uuid = {};                   // 32
-  std::uint64_t reserved[2] = {};   // 48
+  std::uint16_t level = 0;            // 14  of a node; 1 in a directory; in the first frame kFileHeaderLevel
+  std::uint64_t number = 0;           // 16  counts from 0 after the first frame
+  std::uint64_t payload_bytes = 0;    // 24  without the zeros that fill the frame up to kAlignment
+  Uuid uuid = {};                     // 32
+  std::uint64_t reserved[2] = {};     // 48
 };
 static_assert(sizeof(FrameHeader) == 64);
 

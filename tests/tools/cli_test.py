@@ -1378,11 +1378,12 @@ class VerifyTest(Case):
         for name in ["leaves", "nodes"]:
             path = self.dir / "index" / f"SNAP-1-{name}"
             damaged = bytearray(path.read_bytes())
-            for position in range(len(damaged) // 8, len(damaged), 64):
+            for position in range(128, len(damaged), 64):
                 damaged[position] ^= 0x10
             path.write_bytes(damaged)
         out, _ = self.culmen("verify", "index", code=3)
-        self.assertEqual(len(re.findall(r"SNAP-1-leaves, byte \d+: ", out)), 10)
+        # Ten leaves, and the directory of the file's frames.
+        self.assertEqual(len(re.findall(r"SNAP-1-leaves, byte \d+: ", out)), 11)
         self.assertRegex(out, r"\nand \d+ more frames of index/SNAP-1-leaves\n")
         self.assertRegex(out, r"SNAP-1-nodes, byte \d+: ")
 

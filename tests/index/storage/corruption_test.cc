@@ -4,6 +4,7 @@
 
 #include "index/storage/store.h"
 #include "tests/index/storage/damage.h"
+#include "tests/index/storage/leaf_rows_file.h"
 #include "tests/index/storage/memory_file_system.h"
 #include "tests/index/storage/snapshots.h"
 
@@ -106,16 +107,20 @@ TEST(Corruption, IsSeenForFilesThatWereSwapped) {
 TEST(Corruption, IsSeenForFramesThatWereMoved) {
   const Files ours = published(index_to_damage(), 1);
   const Files twin = published(index_to_damage(), 2);
-  const Bytes& leaves = ours.at("SNAP-1-leaves");
-  const std::size_t stride = (leaves.size() - 128) / index_to_damage().num_leaves;
+  const std::vector<std::size_t> starts = frame_starts(ours.at("SNAP-1-leaves"));
   std::mt19937 random(1);
+  const auto some_leaf = [&random] { return 1 + random() % index_to_damage().num_leaves; };
+  const auto length = [&starts](std::size_t frame) { return starts[frame + 1] - starts[frame]; };
   for (int round = 0; round < 1000; ++round) {
-    const auto target = static_cast<std::ptrdiff_t>(128 + random() % index_to_damage().num_leaves * stride);
-    const auto source = static_cast<std::ptrdiff_t>(128 + random() % index_to_damage().num_leaves * stride);
-    const bool from_twin = source == target || random() % 2 == 0;
+    const std::size_t leaf = some_leaf();
+    std::size_t other = some_leaf();
+    while (length(other) != length(leaf)) other = some_leaf();
+    const auto target = static_cast<std::ptrdiff_t>(starts[leaf]);
+    const bool from_twin = other == leaf || random() % 2 == 0;
     Files moved = ours;
     const Bytes& from = (from_twin ? twin : ours).at("SNAP-1-leaves");
-    std::copy_n(from.begin() + source, stride, moved["SNAP-1-leaves"].begin() + target);
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(starts[other]), length(leaf),
+                moved["SNAP-1-leaves"].begin() + target);
     const std::string text = complaint(moved);
     EXPECT_NE(text.find("index/SNAP-1-leaves, byte " + std::to_string(target)), std::string::npos) << text;
     EXPECT_NE(text.find("belongs to another"), std::string::npos) << text;
