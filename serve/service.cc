@@ -28,6 +28,21 @@ constexpr int kMaxDepth = 8;        // of JSON
 constexpr int kNumTaskThreads = 8;  // writes that wait for the disk together share its syncs
 constexpr std::size_t kMaxTasks = 256;
 
+// What takes the threads of the connections milliseconds is done by others.
+constexpr std::size_t kLargeBody = 16 << 10;
+constexpr std::size_t kManyHits = 200;
+
+// Makes the response here, and not where the connection is served.
+void reply_now(const Reply& reply, const MakeResponse& make) {
+  Response response;
+  try {
+    response = make();
+  } catch (...) {
+    response = current_error_response();
+  }
+  reply([response = std::move(response)] { return response; });
+}
+
 Response json_response(const Json& json) {
   return {.body = json_text(json) + '\n'};
 }
@@ -166,22 +181,26 @@ std::optional<Response> Service::refusal(const RequestHead& head) const {
 
 void Service::answer(const RequestHead& head, std::string body, std::function<bool()> is_gone,
                      const Reply& reply) {
+  const bool is_large = body.size() > kLargeBody;
+  auto request = std::make_shared<Request>(Request{head, std::move(body), std::move(is_gone), reply});
+  const auto handle = [this, request] {
+    const Reply to = request->reply;
+    try {
+      (this->*find_route(request->head.path())->handler)(std::move(*request));
+    } catch (...) {
+      to([response = current_error_response()] { return response; });
+    }
+  };
+  if (!is_large) return handle();
   try {
-    const Route* const route = find_route(head.path());
-    (this->*route->handler)({head, std::move(body), std::move(is_gone), reply});
+    tasks_.run(handle);
   } catch (...) {
     reply([response = current_error_response()] { return response; });
   }
 }
 
 void Service::later(Reply reply, std::function<Response()> work) {
-  tasks_.run([reply = std::move(reply), work = std::move(work)] {
-    try {
-      reply([response = work()] { return response; });
-    } catch (...) {
-      reply([response = current_error_response()] { return response; });
-    }
-  });
+  tasks_.run([reply = std::move(reply), work = std::move(work)] { reply_now(reply, work); });
 }
 
 std::vector<SearchResult> Service::search_index(std::span<const Query> queries,
@@ -261,11 +280,15 @@ void Service::search(Request request) {
   asked.is_gone = std::move(request.is_gone);
   asked.answer = [reply = std::move(request.reply), questions, view, shown = std::move(shown),
                   max_rows = options_.limits.rows](Answered answered) {
+    std::size_t num_hits = 0;
+    for (const SearchResult& result : answered.results) num_hits += result.hits.size();
     auto shared = std::make_shared<Answered>(std::move(answered));
-    reply([shared, questions, view, shown, max_rows] {
+    const MakeResponse make = [shared, questions, view, shown, max_rows] {
       if (shared->error) std::rethrow_exception(shared->error);
       return Response{.body = answers_text(*questions, shown, shared->results, *view, max_rows)};
-    });
+    };
+    if (num_hits <= kManyHits) return reply(make);
+    reply_now(reply, make);
   };
   queue_.ask(std::move(asked));
 }
