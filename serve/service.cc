@@ -61,9 +61,25 @@ void limit_rows(std::vector<Question>& questions, std::size_t max_rows) {
 }
 
 void check_engines(const std::vector<Question>& questions) {
-  for (const Question& question : questions)
+  for (const Question& question : questions) {
+    if (question.engine == Engine::ta || question.engine == Engine::gta)
+      throw InvalidArgument(
+          fmt::format("engine: the server has auto, bounded and scan, and not {}, which keeps lists of all "
+                      "rows in memory",
+                      engine_name(question.engine)));
     if (question.engine != questions.front().engine)
       throw InvalidArgument("the questions of a request have one engine");
+  }
+}
+
+// For work that no queue ends when it takes too long.
+SearchOptions limited(Engine engine, const ServeOptions& options, const std::function<bool()>& is_gone) {
+  SearchOptions how = {.engine = engine, .num_threads = options.num_threads};
+  how.on_progress = [deadline = std::chrono::steady_clock::now() + options.limits.question_time, is_gone](
+                        std::size_t, std::size_t) {
+    if (std::chrono::steady_clock::now() >= deadline || is_gone()) throw TimeLimit();
+  };
+  return how;
 }
 
 // "1,2,3" of "ids=1,2,3".
@@ -297,11 +313,12 @@ void Service::explain(Request request) {
   const std::shared_ptr<const IndexView> view = index_.view();
   std::vector<Question> questions = read_questions(request.body, view->names, {.max_depth = kMaxDepth});
   limit_rows(questions, options_.limits.rows);
-  later(request.reply, [this, view, questions = std::move(questions)] {
+  check_engines(questions);
+  later(request.reply, [this, view, questions = std::move(questions), is_gone = std::move(request.is_gone)] {
     const Index& index = index_.index().only("/explain");
     Json plans = Json::array();
     for (const Question& question : questions) {
-      const SearchOptions how = {.engine = question.engine, .num_threads = options_.num_threads};
+      const SearchOptions how = limited(question.engine, options_, is_gone);
       plans.push_back(plan_json(question.query, view->info, index.explain(question.query, how)));
     }
     return json_response({{"queries", std::move(plans)}});
@@ -315,11 +332,13 @@ void Service::why(Request request) {
   if (!object.contains("id")) throw InvalidArgument("say which row: \"id\":7");
   const std::int64_t id = read_int64(object.at("id"), "id");
   object.erase("id");
-  Question question = read_question(object, view->names);
-  later(request.reply, [this, view, id, question = std::move(question)] {
-    const SearchOptions how = {.engine = question.engine, .num_threads = options_.num_threads};
-    return json_response(why_json(index_.index(), *view, question, id, options_.limits.rows, how));
-  });
+  std::vector<Question> questions = {read_question(object, view->names)};
+  check_engines(questions);
+  later(request.reply,
+        [this, view, id, question = std::move(questions.front()), is_gone = std::move(request.is_gone)] {
+          const SearchOptions how = limited(question.engine, options_, is_gone);
+          return json_response(why_json(index_.index(), *view, question, id, options_.limits.rows, how));
+        });
 }
 
 void Service::distributions(Request request) {

@@ -164,6 +164,7 @@ class ServeSearchTest(ServeCase):
             ({"weights": weights, "ids": [1.5]}, "ids: expected a whole number"),
             ({"weights": weights, "scale": "max"}, "unknown scale"),
             ({"weights": weights, "engine": "magic"}, "engine"),
+            ({"weights": weights, "engine": "ta"}, "not ta"),
             ({"weights": weights, "show": ["prize"]}, 'did you mean "price"'),
             ({"weights": weights, "show": "price"}, "show: expected an array"),
             ({"weights": weights, "queries": []}, "queries"),
@@ -511,7 +512,7 @@ class ServeGuardTest(ServeCase):
         self.write("big.csv", "a,b\n" + "\n".join(f"{i % 977},{i % 1009}" for i in range(400000)) + "\n")
         self.culmen("build", "big.csv", "-o", "big")
         self.serve("--time-limit", 1, "--max-rows", 400000, directory="big")
-        slow = {"queries": [{"weights": {"a": 1 + i / 7, "b": -1}, "k": 1000, "engine": "ta"} for i in range(300)]}
+        slow = {"queries": [{"weights": {"a": 1 + i / 7, "b": -1}, "k": 500, "engine": "scan"} for i in range(800)]}
         headers = self.refuses(503, "longer", "POST", "/search", slow)
         self.assertEqual(headers["Retry-After"], "1")
 
