@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -11,6 +12,28 @@
 #include "index/snapshot.h"
 
 namespace culmen {
+namespace {
+
+struct NamedBytes {
+  std::string_view name;
+  std::span<const std::byte> bytes;
+};
+
+// One array is read or written while another is, in any order.
+void require_apart(std::span<const NamedBytes> arrays) {
+  const std::less<const std::byte*> is_before;
+  const auto end_of = [](const NamedBytes& array) { return array.bytes.data() + array.bytes.size(); };
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      if (arrays[i].bytes.empty() || arrays[j].bytes.empty()) continue;
+      if (is_before(arrays[i].bytes.data(), end_of(arrays[j])) &&
+          is_before(arrays[j].bytes.data(), end_of(arrays[i])))
+        throw InvalidArgument("the arrays of " + std::string(arrays[j].name) + " and " +
+                              std::string(arrays[i].name) + " overlap");
+    }
+}
+
+}  // namespace
 
 std::size_t num_queries_of(const QueryBatch& batch, std::size_t num_attributes) {
   const std::size_t d = num_attributes;
@@ -30,7 +53,8 @@ Query query_of(const QueryBatch& batch, std::size_t num_attributes, std::size_t 
           .where = batch.where,
           .min_score = batch.min_score,
           .scale = batch.scale,
-          .missing = batch.missing};
+          .missing = batch.missing,
+          .terms = batch.terms};
 }
 
 std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attributes) {
@@ -93,6 +117,11 @@ void check_arrays(const QueryBatch& batch, std::size_t num_attributes, const Ans
   check("ids", answers.ids, batch.k);
   check("scores", answers.scores, batch.k);
   check("counts", answers.counts, 1);
+  const NamedBytes arrays[] = {{"weights", std::as_bytes(batch.weights)},
+                               {"ids", std::as_bytes(answers.ids)},
+                               {"scores", std::as_bytes(answers.scores)},
+                               {"counts", std::as_bytes(answers.counts)}};
+  require_apart(arrays);
 }
 
 void set_answer(std::span<const Hit> hits, std::size_t query, const AnswerArrays& answers) {

@@ -21,7 +21,7 @@ BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, std:
 // The same for all queries of a batch over this version. Throws as queries_of().
 BatchAnswers make_answers(const QueryBatch& batch, const Snapshot& snapshot);
 AnswerArrays arrays_of(BatchAnswers& answers);
-// Throws InvalidArgument if the arrays are not those of the batch, and as queries_of().
+// Throws InvalidArgument if the arrays are not those of the batch, or overlap, and as queries_of().
 void check_arrays(const QueryBatch& batch, std::size_t num_attributes, const AnswerArrays& answers);
 // Writes all of the query's part of the arrays.
 void set_answer(std::span<const Hit> hits, std::size_t query, const AnswerArrays& answers);

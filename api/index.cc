@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "api/handle.h"
+#include "api/ids_where.h"
 #include "api/index_core.h"
 #include "api/read_row.h"
 #include "base/floating_point_scope.h"
 #include "index/build/bulk_load.h"
+#include "index/build/partition_cuts.h"
 #include "index/find_rows.h"
 #include "index/snapshot_fields.h"
 #include "index/storage/store.h"
@@ -94,6 +96,14 @@ WriteResult Index::upsert(const TableView& rows, const WriteOptions& options) {
   return write(WriteBatch().upsert(rows), options);
 }
 
+std::vector<std::int64_t> Index::ids_where(const Filter& where) const {
+  return find_ids_where(snapshot(), where);
+}
+
+std::uint64_t Index::erase_where(const Filter& where) {
+  return erase(ids_where(where));
+}
+
 std::uint64_t Index::erase(std::span<const std::int64_t> ids) {
   return write(WriteBatch().erase(ids)).erased;
 }
@@ -123,7 +133,10 @@ void Index::close() {
 }
 
 Refreshed Index::refresh() {
-  return held_by(core_, kIndexHandle).live().refresh();
+  Core& core = held_by(core_, kIndexHandle);
+  const Refreshed found = core.live().refresh();
+  if (found != Refreshed::unchanged) core.forget_folded();
+  return found;
 }
 
 Index Index::snapshot() const {
@@ -134,8 +147,18 @@ std::shared_ptr<const Snapshot> snapshot_of(const Index& index) {
   return held_by(index.core_, kIndexHandle).snapshot();
 }
 
+std::shared_ptr<const Snapshot> version_of(const Index& index) {
+  return held_by(index.core_, kIndexHandle).version();
+}
+
+std::shared_ptr<const LoggedView> logged_view_of(const Index& index) {
+  Index::Core& core = held_by(index.core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> version = core.version();
+  return version->logged == nullptr ? nullptr : core.logged_view(version);
+}
+
 std::uint64_t Index::version() const {
-  return held_by(core_, kIndexHandle).snapshot()->version;
+  return held_by(core_, kIndexHandle).version()->version;
 }
 
 std::optional<Row> Index::get(std::int64_t id) const {
@@ -145,18 +168,22 @@ std::optional<Row> Index::get(std::int64_t id) const {
 std::vector<std::optional<Row>> Index::get(std::span<const std::int64_t> ids) const {
   const FloatingPointScope floating_point;
   require_memory(ids);
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  const std::shared_ptr<const Snapshot> version = held_by(core_, kIndexHandle).version();
   std::vector<std::optional<Row>> rows;
   bool by_id_map;
-  for (const std::uint64_t row : held_by(core_, kIndexHandle).find_rows(*snapshot, ids, by_id_map))
-    rows.push_back(row == kNowhere ? std::nullopt : std::optional(read_row(*snapshot, row)));
+  for (const std::uint64_t row : held_by(core_, kIndexHandle).find_rows(*version, ids, by_id_map)) {
+    rows.emplace_back();
+    if (row == kNowhere) continue;
+    const RowPlace place = place_of(*version, row);
+    rows.back() = read_row(place.tree, place.row);
+  }
   return rows;
 }
 
 bool Index::contains(std::int64_t id) const {
   Core& core = held_by(core_, kIndexHandle);
   bool by_id_map;
-  return core.find_rows(*core.snapshot(), std::span(&id, 1), by_id_map).front() != kNowhere;
+  return core.find_rows(*core.version(), std::span(&id, 1), by_id_map).front() != kNowhere;
 }
 
 RecoveryInfo Index::recovery() const {
@@ -171,10 +198,15 @@ RepairReport Index::repair(const std::filesystem::path& from, const std::filesys
   return culmen::repair(storage::posix(), from.string(), to.string());
 }
 
-IndexInfo Index::info() const {
-  const FloatingPointScope floating_point;
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
-  const Snapshot& s = *snapshot;
+namespace {
+
+// By default a build fills all leaves but one in each partition, and partitions have ten leaves or more.
+bool advises_compact(const IndexInfo& info) {
+  const double leaves_of_a_build = 1 + 1.1 * static_cast<double>(info.num_rows) / info.leaf_rows;
+  return static_cast<double>(info.num_leaves) > 1.3 * leaves_of_a_build;
+}
+
+IndexInfo info_of(const Snapshot& s) {
   IndexInfo info;
   info.num_rows = s.num_rows;
   for (std::size_t i = 0; i < s.attributes.size(); ++i) {
@@ -194,10 +226,10 @@ IndexInfo Index::info() const {
   info.value_type = s.value_type;
   info.has_labels = s.has_labels;
   info.partitioning = s.partitioner->kind();
+  info.shells = lacks_shells(*s.partitioner) ? Shells::none : Shells::sums;
+  info.row_order = s.partitioner->row_order();
   info.cluster = s.cluster_name();
-  const std::vector<std::int32_t>& splits = s.partitioner->splits();
-  info.num_splits =
-      splits.size() > 1 && splits[0] == 1 ? splits[1] : 0;  // with shells there is no single number
+  info.num_splits = is_grid(*s.partitioner) ? s.partitioner->splits().back() : 0;
   info.num_partitions = s.partitioner->num_partitions();
   info.leaf_rows = s.leaf_rows;
   info.num_leaves = s.num_leaves;
@@ -210,37 +242,62 @@ IndexInfo Index::info() const {
   info.rounded_values = s.rounded_values;
   if (s.index_uuid != Uuid{}) info.uuid = hex_of(s.index_uuid);
   info.version = s.version;
-  // By default a build fills all leaves but one in each partition, and partitions have ten leaves or more.
-  const double leaves_of_a_build = 1 + 1.1 * static_cast<double>(s.num_rows) / s.leaf_rows;
-  info.compact_advised = static_cast<double>(info.num_leaves) > 1.3 * leaves_of_a_build;
+  info.compact_advised = advises_compact(info);
   return info;
 }
 
-TableStatistics Index::statistics() const {
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
-  const Snapshot& s = *snapshot;
-  TableStatistics statistics = {.num_rows = s.num_rows, .attributes = {}};
-  for (std::size_t i = 0; i < s.attributes.size(); ++i) {
-    const Preference preference = s.attributes[i].preference;
-    const double a = oriented(s.stats[i].minimum, preference), b = oriented(s.stats[i].maximum, preference);
-    const ChildGaps gaps = gaps_of_index(s, static_cast<std::int32_t>(i));
-    AttributeStatistics& of = statistics.attributes.emplace_back();
-    of = {.minimum = std::min(a, b),
-          .maximum = std::max(a, b),
-          .has_values = s.num_rows > 0 && gaps.some_present != 0,
-          .has_missing = gaps.some_missing != 0};
-    if (!s.stand_ins.empty()) of.stand_in = oriented(s.stand_ins[i], preference);
+// Of a version with LoggedRows: bytes are those of both trees. Fields that only rows missed that were erased count as missing.
+IndexInfo info_of(const Snapshot& version, const TableStatistics& statistics) {
+  const IndexInfo rows = info_of(*version.logged->rows);
+  IndexInfo info = info_of(*version.logged->base);
+  const std::uint64_t tree_bytes =
+      info.data_bytes + info.overhead_bytes + rows.data_bytes + rows.overhead_bytes;
+  for (std::size_t i = 0; i < info.attributes.size(); ++i) {
+    info.attributes[i].minimum = statistics.attributes[i].minimum;
+    info.attributes[i].maximum = statistics.attributes[i].maximum;
+    info.attributes[i].has_missing = statistics.attributes[i].has_missing;
   }
-  return statistics;
+  for (std::size_t f = 0; f < info.fields.size(); ++f) {
+    info.fields[f].has_missing = info.fields[f].has_missing || rows.fields[f].has_missing;
+    info.fields[f].num_texts = std::max(info.fields[f].num_texts, rows.fields[f].num_texts);
+  }
+  info.data_bytes = info.data_bytes / std::max<std::uint64_t>(info.num_rows, 1) * version.num_rows;
+  info.overhead_bytes = tree_bytes - info.data_bytes;
+  info.code_bytes += rows.code_bytes;
+  info.num_rows = version.num_rows;
+  info.num_leaves += rows.num_leaves;
+  info.num_nodes += rows.num_nodes;
+  info.height = std::max(info.height, rows.height);
+  info.next_id = std::max<std::int64_t>(version.next_id, 0);
+  info.rounded_values = version.rounded_values;
+  info.version = version.version;
+  info.compact_advised = advises_compact(info);
+  return info;
+}
+
+}  // namespace
+
+IndexInfo Index::info() const {
+  const FloatingPointScope floating_point;
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> version = core.version();
+  return version->logged == nullptr ? info_of(*version)
+                                    : info_of(*version, core.logged_view(version)->statistics());
+}
+
+TableStatistics Index::statistics() const {
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> version = core.version();
+  return version->logged == nullptr ? statistics_of(*version) : core.logged_view(version)->statistics();
 }
 
 Schema Index::schema() const {
-  const std::shared_ptr<const Snapshot> s = held_by(core_, kIndexHandle).snapshot();
+  const std::shared_ptr<const Snapshot> s = held_by(core_, kIndexHandle).version();
   return {s->attributes, s->has_labels, s->fields, s->id_name, s->label_name};
 }
 
 std::vector<double> Index::weights(std::span<const std::pair<std::string, double>> named) const {
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).version();
   require_memory(named);
   std::vector<double> result(snapshot->attributes.size(), 0.0);
   for (const auto& [name, weight] : named)

@@ -15,6 +15,7 @@
 #include "api/device_group.h"
 #include "api/device_index.h"
 #include "api/device_width.h"
+#include "api/logged_view.h"
 #include "api/version_cache.h"
 #include "base/with_threads.h"
 #include "cpu/byte_table.h"
@@ -51,9 +52,15 @@ class Index::Core {
   }
   // Of the version that another has now, which never changes.
   explicit Core(const Core& newest)
-      : published_(std::make_shared<Published>(newest.snapshot())), derived_(newest.derived_) {}
+      : published_(std::make_shared<Published>(newest.version())), derived_(newest.derived_) {}
 
-  std::shared_ptr<const Snapshot> snapshot() const { return published_->get(); }
+  // May have LoggedRows instead of a tree (index/logged_rows.h).
+  std::shared_ptr<const Snapshot> version() const { return published_->get(); }
+  // Has a tree, which is made if need be. May then throw what reading on touch throws.
+  std::shared_ptr<const Snapshot> snapshot() const {
+    std::shared_ptr<const Snapshot> version = published_->get();
+    return version->logged == nullptr ? version : whole(version);
+  }
   const std::shared_ptr<Published>& published() const { return published_; }
   RecoveryInfo recovery() const { return live_ == nullptr ? RecoveryInfo{} : live_->recovery(); }
   LiveIndex& live() {
@@ -90,19 +97,33 @@ class Index::Core {
   // For each id its row, or kNowhere. Sets by_id_map to whether no pass over all ids was needed.
   std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const std::int64_t> ids,
                                        bool& by_id_map);
+  // Another version has come: what was made for one must not keep all of its leaves.
+  void forget_folded() { derived_->folded.clear(); }
+
+  // Of a version with LoggedRows.
+  std::shared_ptr<const LoggedView> logged_view(const std::shared_ptr<const Snapshot>& version);
+  Explanation explain(const Snapshot& tree, const Query& query, const SearchOptions& options);
+  static SearchResult search_monotone(std::shared_ptr<const Snapshot> snapshot, MonotoneFunctionRef function,
+                                      std::size_t k, const Filter& where, const SearchOptions& options);
+  double logged_bound(const std::shared_ptr<const Snapshot>& version, const Query& query,
+                      const SearchOptions& options);
+  SearchResult search_logged_monotone(const std::shared_ptr<const Snapshot>& version,
+                                      MonotoneFunctionRef function, std::size_t k, const Filter& where,
+                                      const SearchOptions& options);
+
   bool has_id_map(const Snapshot& snapshot) {
     return snapshot.id_lookup != nullptr || (live_ != nullptr && live_->has_id_map(snapshot));
   }
 
   DeviceIndex to_device(const DeviceOptions& options) {
-    require_device_width(snapshot()->attributes.size());
-    snapshot()->require_all();
+    require_device_width(version()->attributes.size());
+    snapshot_to_follow()->require_all();
     return make_device_index(published_, options, take_from_device(options));
   }
 
   DeviceGroup to_devices(std::span<const int> devices, const DeviceGroupOptions& options) {
-    require_device_width(snapshot()->attributes.size());
-    snapshot()->require_all();
+    require_device_width(version()->attributes.size());
+    snapshot_to_follow()->require_all();
     std::vector<DeviceOptions> each;
     std::vector<std::shared_ptr<const gpu::LoadedTree>> loaded;
     for (const int device : devices) {
@@ -115,6 +136,22 @@ class Index::Core {
   }
 
  private:
+  // A version with LoggedRows as one tree.
+  std::shared_ptr<const Snapshot> whole(const std::shared_ptr<const Snapshot>& version) const;
+  // The newest version; it and all that follow have trees.
+  std::shared_ptr<const Snapshot> snapshot_to_follow() const {
+    if (live_ != nullptr) return live_->fold();
+    published_->set(snapshot());
+    return published_->get();
+  }
+  SearchResult search_logged(const std::shared_ptr<const Snapshot>& version, const Query& query,
+                             const SearchOptions& options, Watch* watch);
+  static bool search_jointly(const ResolvedQuery& of_base, const ResolvedQuery& of_rows, std::size_t k,
+                             SearchResult& result);
+  void search_in_turn(const ResolvedQuery& of_base, ResolvedQuery& of_rows, std::size_t k,
+                      const SearchOptions& options, SearchResult& result);
+  std::vector<std::uint64_t> find_logged_rows(const Snapshot& version, std::span<const std::int64_t> ids,
+                                              bool& by_id_map);
   // Answers queries by one pass over all rows, if the planner prefers it. Returns for each whether it was answered, or
   // nothing if none was. Runs in the caller's arena.
   std::vector<std::uint8_t> search_together(const std::shared_ptr<const Snapshot>& snapshot,
@@ -150,6 +187,8 @@ class Index::Core {
   struct Derived {
     VersionCache<cpu::ByteTable> codes;
     VersionCache<cpu::SortedLists> lists;
+    VersionCache<LoggedView> logged;
+    VersionCache<Snapshot> folded;
   };
 
   std::shared_ptr<Published> published_;

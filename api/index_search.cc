@@ -1,13 +1,16 @@
 // Index: its searches, explain and place. Checks arguments, resolves queries, and calls the engines and the planner.
 #include <chrono>
+#include <cmath>
 #include <limits>
 
 #include "api/batch_answers.h"
 #include "api/handle.h"
 #include "api/index_core.h"
+#include "api/row_rank.h"
 #include "base/floating_point_scope.h"
 #include "cpu/bounded.h"
 #include "cpu/byte_pass.h"
+#include "cpu/count_rows.h"
 #include "cpu/gta.h"
 #include "cpu/listed_rows.h"
 #include "cpu/monotone.h"
@@ -50,6 +53,7 @@ double microseconds_since(Clock::time_point start) {
 
 SearchResult Index::Core::search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
                                  const SearchOptions& options, Watch* watch) {
+  if (snapshot->logged != nullptr) return search_logged(snapshot, query, options, watch);
   const FloatingPointScope floating_point;
   const Clock::time_point start = Clock::now();
   SearchResult result;
@@ -68,6 +72,10 @@ std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResul
                                          const SearchOptions& options) {
   const Snapshot& s = *result.snapshot;
   SearchStats& stats = result.stats;
+  if (query.groups) {
+    stats.engine = Engine::bounded;
+    return cpu::search_per_group(s, query, stats);
+  }
   switch (options.engine) {
     case Engine::scan:
       return with_threads(options.num_threads, [&] { return cpu::search_scan(s, query, stats); });
@@ -88,15 +96,18 @@ std::vector<std::uint8_t> Index::Core::search_together(
     const std::shared_ptr<const Snapshot>& snapshot, std::size_t num_queries,
     const std::function<Query(std::size_t)>& query_of, const SearchOptions& options, Watch* watch,
     const std::function<void(std::size_t, SearchResult)>& take) {
-  if (options.engine != Engine::automatic || !may_pass(*snapshot, num_queries)) return {};
+  if (options.engine != Engine::automatic || snapshot->logged != nullptr || !may_pass(*snapshot, num_queries))
+    return {};
   const Clock::time_point start = Clock::now();
   const auto resolved = [&](std::size_t q) -> std::optional<ResolvedQuery> {
     try {
       ResolvedQuery query = resolve(query_of(q), *snapshot, options.statistics);
+      if (query.after || query.groups) return std::nullopt;  // which the pass does not know
       query.watch = watch;
+      if (!query.functions.empty()) return std::nullopt;  // the pass multiplies weights alone
       return query;
     } catch (const Error&) {
-      return std::nullopt;  // it is searched alone, which throws the error
+      return std::nullopt;  // searched alone, it throws the error
     }
   };
   if (!prefers_pass(*snapshot, num_queries, resolved, derived_->codes.has(snapshot))) return {};
@@ -131,6 +142,7 @@ std::vector<Hit> Index::Core::look_up(const ResolvedQuery& query, std::span<cons
 
 std::vector<std::uint64_t> Index::Core::find_rows(const Snapshot& snapshot, std::span<const std::int64_t> ids,
                                                   bool& by_id_map) {
+  if (snapshot.logged != nullptr) return find_logged_rows(snapshot, ids, by_id_map);
   constexpr std::size_t kMostByMap = 4096;  // of more, a pass over all ids costs less for each
   std::optional<std::vector<std::uint64_t>> rows;
   if (ids.size() <= kMostByMap) {
@@ -145,7 +157,7 @@ SearchResult Index::search(const Query& query, const SearchOptions& options) con
   check_num_threads(options.num_threads);
   Core& core = held_by(core_, kIndexHandle);
   Watch watch(options, 1);
-  return core.search(core.snapshot(), query, options, watch.if_any());
+  return core.search(core.version(), query, options, watch.if_any());
 }
 
 std::vector<SearchResult> Index::search(std::span<const Query> queries, const SearchOptions& options) const {
@@ -153,14 +165,14 @@ std::vector<SearchResult> Index::search(std::span<const Query> queries, const Se
   std::vector<SearchResult> results(queries.size());
   Core& core = held_by(core_, kIndexHandle);
   core.search_each(
-      core.snapshot(), queries.size(), [&](std::size_t q) -> const Query& { return queries[q]; }, options,
+      core.version(), queries.size(), [&](std::size_t q) -> const Query& { return queries[q]; }, options,
       [&](std::size_t q, SearchResult result) { results[q] = std::move(result); });
   return results;
 }
 
 BatchAnswers Index::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
   Core& core = held_by(core_, kIndexHandle);
-  const std::shared_ptr<const Snapshot> snapshot = core.snapshot();
+  const std::shared_ptr<const Snapshot> snapshot = core.version();
   BatchAnswers answers = make_answers(batch, *snapshot);
   core.search_batch(snapshot, batch, arrays_of(answers), options);
   return answers;
@@ -169,7 +181,7 @@ BatchAnswers Index::search_batch(const QueryBatch& batch, const SearchOptions& o
 std::uint64_t Index::search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                                   const SearchOptions& options) const {
   Core& core = held_by(core_, kIndexHandle);
-  const std::shared_ptr<const Snapshot> snapshot = core.snapshot();
+  const std::shared_ptr<const Snapshot> snapshot = core.version();
   check_arrays(batch, snapshot->attributes.size(), answers);
   core.search_batch(snapshot, batch, answers, options);
   return snapshot->version;
@@ -193,8 +205,20 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
     throw InvalidArgument("the function's relative_error must be at least 0 and below 1");
   if (options.engine == Engine::ta || options.engine == Engine::gta)
     throw InvalidArgument("monotone functions are answered by the engines bounded and scan");
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> version = core.version();
+  SearchResult result = version->logged == nullptr
+                            ? Core::search_monotone(version, function, k, where, options)
+                            : core.search_logged_monotone(version, function, k, where, options);
+  result.stats.elapsed_us = microseconds_since(start);
+  return result;
+}
+
+SearchResult Index::Core::search_monotone(std::shared_ptr<const Snapshot> snapshot,
+                                          MonotoneFunctionRef function, std::size_t k, const Filter& where,
+                                          const SearchOptions& options) {
   SearchResult result;
-  result.snapshot = held_by(core_, kIndexHandle).snapshot();
+  result.snapshot = std::move(snapshot);
   const Snapshot& s = *result.snapshot;
   Watch watch(options, 1);
   ResolvedQuery query;
@@ -213,32 +237,75 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
                                      [&] { return cpu::scan_monotone(s, function, query, result.stats); })
                       : cpu::search_monotone(s, function, query, result.stats);
   }
-  result.stats.elapsed_us = microseconds_since(start);
   return result;
 }
 
 double Index::score_bound(const Query& query, const SearchOptions& options) const {
   const FloatingPointScope floating_point;
   check_num_threads(options.num_threads);
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> snapshot = core.version();
+  if (snapshot->logged != nullptr) return core.logged_bound(snapshot, query, options);
   const ResolvedQuery resolved = resolve(query, *snapshot, options.statistics);
   const double bound = cpu::bound_of_root(*snapshot, resolved);
   return bound < resolved.min_score ? -std::numeric_limits<double>::infinity() : bound;
 }
 
+std::uint64_t Index::count_before(const Query& query, const Cursor& place,
+                                  const SearchOptions& options) const {
+  const FloatingPointScope floating_point;
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  if (std::isnan(place.score)) throw InvalidArgument("the score of the place is NaN");
+  Watch watch(options, 1);
+  ResolvedQuery resolved = resolve(without_page(query), *snapshot, options.statistics);
+  resolved.watch = watch.if_any();
+  SearchStats ignored;
+  return resolved.filter.is_nothing() ? 0 : cpu::count_before(*snapshot, resolved, place, ignored);
+}
+
+std::uint64_t Index::count_above(const Query& query, double score, const SearchOptions& options) const {
+  return count_before(query, {score, std::numeric_limits<std::int64_t>::min()}, options);
+}
+
+std::optional<RowRank> Index::rank_of(const Query& query, std::int64_t id,
+                                      const SearchOptions& options) const {
+  const Index version = snapshot();
+  SearchOptions look_up = options;
+  look_up.engine = Engine::automatic;
+  const std::vector<Hit> hits = version.search(only_row(query, id), look_up).hits;
+  if (hits.empty()) return std::nullopt;
+  const double score = hits.front().score;
+  return RowRank{version.count_before(query, {score, id}, options) + 1, score, version.version()};
+}
+
 Filter Index::filter(std::string_view where) const {
   const FloatingPointScope floating_point;
-  return parse_filter(where, *held_by(core_, kIndexHandle).snapshot());
+  return parse_filter(where, *held_by(core_, kIndexHandle).version());
+}
+
+std::vector<ScoreTerm> Index::terms(std::string_view text) const {
+  const FloatingPointScope floating_point;
+  return parse_terms(text, *held_by(core_, kIndexHandle).version());
 }
 
 Explanation Index::explain(const Query& query, const SearchOptions& options) const {
   const FloatingPointScope floating_point;
   check_num_threads(options.num_threads);
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
-  const ResolvedQuery resolved = resolve(query, *snapshot, options.statistics);
-  Plan plan = make_plan(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs());
-  plan.has_id_map = held_by(core_, kIndexHandle).has_id_map(*snapshot);
-  return explain_plan(*snapshot, resolved, plan);
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> version = core.version();
+  if (version->logged == nullptr) return core.explain(*version, query, options);
+  // Of the tree in the files, which has most of the rows.
+  const std::shared_ptr<const LoggedView> view = core.logged_view(version);
+  SearchOptions of_base = options;
+  if (of_base.statistics == nullptr) of_base.statistics = &view->statistics();
+  return core.explain(*version->logged->base, view->of_base(query), of_base);
+}
+
+Explanation Index::Core::explain(const Snapshot& tree, const Query& query, const SearchOptions& options) {
+  const ResolvedQuery resolved = resolve(query, tree, options.statistics);
+  Plan plan = make_plan(tree, resolved, options, CostsNs(), speed_factor(), device_costs());
+  plan.has_id_map = has_id_map(tree);
+  return explain_plan(tree, resolved, plan);
 }
 
 Placement Index::place(std::span<const Query> queries, const PlacementOptions& options) const {

@@ -6,6 +6,7 @@
 #include "base/floating_point_scope.h"
 #include "culmen/error.h"
 #include "culmen/search.h"
+#include "index/logged_rows.h"
 #include "index/snapshot.h"
 #include "query/resolve.h"
 
@@ -25,16 +26,16 @@ const Snapshot& snapshot_of(const SearchResult& result, std::size_t rank) {
 }
 
 // Checks the row, because callers may modify hits.
-std::uint64_t row_of(const SearchResult& result, std::size_t rank) {
+RowPlace place_of_hit(const SearchResult& result, std::size_t rank) {
   if (rank >= result.hits.size())
     throw InvalidArgument("there is no hit " + std::to_string(rank) + ": the answer has " +
                           std::to_string(result.hits.size()) + ", counted from 0");
-  const Snapshot& s = snapshot_of(result, rank);
-  const std::uint64_t row = result.hits[rank].row;
+  const RowPlace place = place_of(snapshot_of(result, rank), result.hits[rank].row);
+  const Snapshot& s = place.tree;
   const auto slots = static_cast<std::uint64_t>(s.leaf_rows);
-  if (row / slots >= s.leaf_slots || row % slots >= s.leaf(row / slots).num_rows)
+  if (place.row / slots >= s.leaf_slots || place.row % slots >= s.leaf(place.row / slots).num_rows)
     throw InvalidArgument("hit " + std::to_string(rank) + " is not of the index that was searched");
-  return row;
+  return place;
 }
 
 }  // namespace
@@ -57,14 +58,12 @@ bool SearchResult::has_labels() const {
 
 double SearchResult::attribute(std::size_t rank, const AttributeRef& attribute) const {
   const FloatingPointScope floating_point;
-  const std::uint64_t row = row_of(*this, rank);
-  const Snapshot& s = snapshot_of(*this, rank);
+  const auto [s, row] = place_of_hit(*this, rank);
   return read_attribute(s, row, static_cast<std::size_t>(position_of(attribute, s)));
 }
 
 FieldValue SearchResult::field(std::size_t rank, std::string_view name) const {
-  const std::uint64_t row = row_of(*this, rank);
-  const Snapshot& s = snapshot_of(*this, rank);
+  const auto [s, row] = place_of_hit(*this, rank);
   const auto found = std::ranges::find(s.fields, name, &Field::name);
   if (found == s.fields.end()) throw InvalidArgument("the index has no field \"" + std::string(name) + "\"");
   const auto stride = static_cast<std::uint64_t>(s.leaf_rows);
@@ -73,13 +72,13 @@ FieldValue SearchResult::field(std::size_t rank, std::string_view name) const {
 
 Row SearchResult::row(std::size_t rank) const {
   const FloatingPointScope floating_point;
-  const std::uint64_t row = row_of(*this, rank);
-  return read_row(snapshot_of(*this, rank), row);
+  const auto [s, row] = place_of_hit(*this, rank);
+  return read_row(s, row);
 }
 
 std::string_view SearchResult::label(std::size_t rank) const {
-  const std::uint64_t row = row_of(*this, rank);
-  return snapshot_of(*this, rank).label(row);
+  const auto [s, row] = place_of_hit(*this, rank);
+  return s.label(row);
 }
 
 }  // namespace culmen

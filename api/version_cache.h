@@ -28,6 +28,11 @@ class VersionCache {
       return value_;
     });
   }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    value_.reset();
+    made_from_.reset();
+  }
 
  private:
   std::mutex mutex_;

@@ -71,6 +71,14 @@ class PageBuffer {
     size_ = size;
   }
 
+  // Gives back the memory of values that nobody reads any more, as far as they fill small pages: those are zero afterwards.
+  void discard(std::size_t first, std::size_t end) {
+    constexpr std::size_t kPage = 4096;
+    const std::size_t from = (first * sizeof(T) + kPage - 1) / kPage * kPage;
+    const std::size_t to = end * sizeof(T) / kPage * kPage;
+    if (from < to) ::madvise(reinterpret_cast<std::byte*>(data_) + from, to - from, MADV_DONTNEED);
+  }
+
   T* data() { return data_; }
   const T* data() const { return data_; }
   std::size_t size() const { return size_; }

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/calendar.h"
+#include "coding/cursor_text.h"
 
 namespace culmen {
 namespace {
@@ -141,7 +142,8 @@ void write_answer_json(const Query& query, const SearchResult& result, const Ind
     hit += '}';
     write(hit);
   }
-  write("],\"stats\":" + json_text(stats_json(result.stats)) + '}');
+  write("],\"after\":" + (result.hits.empty() ? "null" : json_text(cursor_text(result.hits.back()))));
+  write(",\"stats\":" + json_text(stats_json(result.stats)) + '}');
 }
 
 Json plan_json(const Query& query, const IndexInfo& info, const Explanation& plan) {

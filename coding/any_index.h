@@ -23,11 +23,10 @@ class AnyIndex {
     return AnyIndex(Index::open(directory, options));
   }
 
-  // To read, or change, little of it. Of a sharded one, opening says which shard is damaged, so it is read whole.
+  // To read, or change, little of it.
   static AnyIndex open_on_touch(const std::string& directory, OpenOptions options = {}) {
-    if (ShardedIndex::is_at(directory)) return AnyIndex(ShardedIndex::open(directory, options));
     options.loading = Loading::on_touch;
-    return AnyIndex(Index::open(directory, options));
+    return open(directory, options);
   }
 
   // Null if it is not sharded.
@@ -60,6 +59,15 @@ class AnyIndex {
   }
   std::vector<SearchResult> search(std::span<const Query> queries, const SearchOptions& options) const {
     return std::visit([&](const auto& index) { return index.search(queries, options); }, index_);
+  }
+  std::vector<std::int64_t> ids_where(const Filter& where) const {
+    return std::visit([&](const auto& index) { return index.ids_where(where); }, index_);
+  }
+  std::uint64_t count_above(const Query& query, double score, const SearchOptions& options) const {
+    return std::visit([&](const auto& index) { return index.count_above(query, score, options); }, index_);
+  }
+  std::optional<RowRank> rank_of(const Query& query, std::int64_t id, const SearchOptions& options) const {
+    return std::visit([&](const auto& index) { return index.rank_of(query, id, options); }, index_);
   }
   std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const {
     return std::visit([&](const auto& index) { return index.get(ids); }, index_);

@@ -81,7 +81,7 @@ Json info_json(const IndexInfo& info, const Schema& schema, const RecoveryInfo& 
                {"label_column", schema.label_name},
                {"value_type", value_type_name(info)},
                {"rounded_values", info.rounded_values},
-               {"partitioning", partitioning_name(info.partitioning)},
+               {"partitioning", partition_name(info)},
                {"cluster", info.cluster},
                {"splits", info.num_splits},
                {"partitions", info.num_partitions},

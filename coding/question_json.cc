@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/enum_names.h"
+#include "coding/cursor_text.h"
 #include "culmen/error.h"
 
 namespace culmen {
@@ -50,11 +51,22 @@ Filter read_filter(const ReadJson::object_t& object, const Index& columns) {
   return filter;
 }
 
+RowsPer read_rows_per(const ReadJson& value) {
+  const ReadJson::object_t& object = read_object(value, "per");
+  if (object.size() != 1)
+    throw InvalidArgument("per: one column and how many rows of each value, {\"city\": 2}");
+  const auto& [column, most] = *object.begin();
+  const std::int64_t count = read_int64(most, "per");
+  if (count < 1) throw InvalidArgument(fmt::format("per: expected 1 or more, found {}", count));
+  return {column, static_cast<std::size_t>(count)};
+}
+
 }  // namespace
 
 const std::vector<std::string>& question_members() {
-  static const std::vector<std::string> members = {"weights",   "k",     "where",   "ids",    "not_ids",
-                                                   "min_score", "scale", "missing", "engine", "show"};
+  static const std::vector<std::string> members = {"weights",   "k",      "where", "ids",   "not_ids",
+                                                   "min_score", "after",  "per",   "scale", "missing",
+                                                   "terms",     "engine", "show"};
   return members;
 }
 
@@ -66,10 +78,15 @@ Question read_question(const ReadJson::object_t& object, const Index& columns) {
   if (const ReadJson* score = member(object, "min_score")) query.min_score = read_number(*score, "min_score");
   query.k = read_k(member(object, "k"), query.min_score.has_value());
   query.where = read_filter(object, columns);
+  if (const ReadJson* after = member(object, "after"))
+    query.after = parse_cursor(read_text(*after, "after"), "after");
+  if (const ReadJson* per = member(object, "per")) query.per = read_rows_per(*per);
   if (const ReadJson* scale = member(object, "scale"))
     query.scale = kScales.parse(read_text(*scale, "scale"));
   if (const ReadJson* missing = member(object, "missing"))
     query.missing = kMissing.parse(read_text(*missing, "missing"));
+  if (const ReadJson* terms = member(object, "terms"))
+    query.terms = columns.terms(read_text(*terms, "terms"));
   if (const ReadJson* engine = member(object, "engine"))
     question.engine = parse_engine(read_text(*engine, "engine"));
   if (const ReadJson* show = member(object, "show")) question.show = read_names(*show, "show");

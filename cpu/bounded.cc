@@ -7,6 +7,7 @@
 #include "cpu/frontier.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
+#include "cpu/topk_per_group.h"
 
 namespace culmen::cpu {
 namespace {
@@ -64,7 +65,7 @@ class BoundedSearch {
   void open(std::size_t slot) {
     look_at(query_.watch);
     const NodeRef node = snapshot_.node(slot);
-    frontier_.open(node, bounds_of_children(query_, node, stats_),
+    frontier_.open(node, bounds_of_children(snapshot_, query_, slot, stats_),
                    children_to_visit(query_.filter, snapshot_, slot));
   }
 
@@ -79,10 +80,13 @@ class BoundedSearch {
   bool is_tied_out(NodeRef parent, std::uint32_t child) const {
     const std::uint32_t slot = parent.children()[child];
     const bool is_leaf = parent.header().level == 1;
+    if (!query_.functions.empty() && !is_leaf)
+      return false;  // what they add below a node is known less exactly
     const auto zone_vector = [&](Extreme which) {
       return is_leaf ? snapshot_.zone_vector<T>(slot, which) : snapshot_.node_zone_vector<T>(slot, which);
     };
-    const double best = zone_score(query_, zone_vector(Extreme::maximum), zone_vector(Extreme::minimum));
+    double best = zone_score(query_, zone_vector(Extreme::maximum), zone_vector(Extreme::minimum));
+    if (!query_.functions.empty()) best = highest_of_leaf<T>(query_.functions, snapshot_, slot).add_to(best);
     return best_.excludes(best, parent.min_ids()[child]);
   }
 
@@ -133,6 +137,12 @@ MonitoredAnswer search_monitored(const Snapshot& snapshot, const ResolvedQuery& 
     stats.replacements += best.num_replacements();
     return MonitoredAnswer{best.take_sorted(), finished};
   });
+}
+
+template <typename T, typename Best>
+void run_to_end(const Snapshot& snapshot, const ResolvedQuery& query, Best& best, SearchStats& stats) {
+  BoundedSearch<T, Best> search(snapshot, query, best, stats);
+  while (search.has_next()) search.visit_next();
 }
 
 // ---- Several trees
@@ -199,10 +209,26 @@ std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& q
   return search_monitored(snapshot, query, nullptr, stats).hits;
 }
 
+GroupCounts count_earlier_pages(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  ResolvedQuery whole = query;
+  whole.after = std::nullopt;  // it leaves out no row
+  EarlierPages earlier(snapshot, query);
+  visit_value_type(snapshot, [&]<typename T>(T) { run_to_end<T>(snapshot, whole, earlier, stats); });
+  return earlier.take_counts();
+}
+
+std::vector<Hit> search_per_group(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  GroupCounts earlier;
+  if (query.after) earlier = count_earlier_pages(snapshot, query, stats);
+  TopKPerGroup best(snapshot, query, std::move(earlier));
+  visit_value_type(snapshot, [&]<typename T>(T) { run_to_end<T>(snapshot, query, best, stats); });
+  return best.sorted();
+}
+
 double bound_of_root(const Snapshot& snapshot, const ResolvedQuery& query) {
   double highest = -std::numeric_limits<double>::infinity();
   if (snapshot.height == 0) return highest;
-  const Frontier::Bounds bounds = bounds_of_children(query.bound, snapshot.node(snapshot.root));
+  const Frontier::Bounds bounds = bounds_of_children(snapshot, query, snapshot.root);
   const Frontier::Children children = children_to_visit(query.filter, snapshot, snapshot.root);
   for (std::uint32_t c = 0; c < kFanOut; ++c)
     if ((children >> c & 1) != 0) highest = std::max(highest, bounds[c]);

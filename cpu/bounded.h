@@ -45,6 +45,9 @@ class SearchMonitor {
 
 std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
 
+// The same for a query with groups, of which each has so many rows at most.
+std::vector<Hit> search_per_group(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
+
 // The highest bound of the root's children that may have a row that passes the filter; -infinity if none has.
 double bound_of_root(const Snapshot& snapshot, const ResolvedQuery& query);
 
@@ -68,6 +71,12 @@ struct JointAnswer {
   std::vector<std::uint32_t> trees;  // of each hit
   bool finished = true;              // as in MonitoredAnswer
 };
+
+// A joint search that has not ended after so many visits, some hundred microseconds, leaves the rest to the engines of the
+// single trees, which may scan and use more threads.
+inline constexpr std::uint64_t kMostJointVisits = 4096;
+// From here on a heap of k hits on one thread may cost more than scans do.
+inline constexpr std::size_t kLargeJointK = 8192;
 
 // The k best rows of all trees, with one k-th score and always the highest bound of any tree next: hardly more visits
 // than in one tree of all rows. All queries have the same min_score. Gives up after most_visits.

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "base/floating_point_scope.h"
+#include "index/leaf_lengths.h"
 
 namespace culmen::cpu {
 namespace {
@@ -89,19 +89,10 @@ ByteTable::ByteTable(const Snapshot& snapshot, std::span<const double> usual_wei
 
 void ByteTable::order_by_length(const Snapshot& snapshot) {
   length_row_ = snapshot.layout.length_row(Extreme::maximum);
-  std::vector<std::pair<double, std::uint32_t>> by_length;
-  for (const std::uint32_t slot : snapshot.order().nodes) {
-    const NodeRef node = snapshot.node(slot);
-    if (node.header().level != 1) continue;
-    const BoundRow& lengths = node.bounds()[length_row_];
-    for (std::uint32_t c = 0; c < node.header().num_children; ++c)
-      by_length.emplace_back(-static_cast<double>(lengths[c]), node.children()[c]);
-  }
-  std::sort(by_length.begin(), by_length.end());
-  lengths_.resize(leaves_.size());
-  for (std::size_t i = 0; i < leaves_.size(); ++i) {
-    lengths_[i] = -by_length[i].first;
-    leaves_[i] = by_length[i].second;
+  leaves_.clear();
+  for (const LeafLength& leaf : leaves_by_length(snapshot)) {
+    lengths_.push_back(leaf.length);
+    leaves_.push_back(leaf.slot);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/rounding.h"
+#include "cpu/leaf_zone.h"
 #include "cpu/simd/kernels.h"
 #include "culmen/search.h"
 #include "index/snapshot.h"
@@ -75,41 +76,19 @@ class LeafFilter {
  private:
   using Mask = std::array<std::uint64_t, kMaxLeafRows / 64>;
 
-  // A leaf's rows and their zones. Gaps and fields are only read for tests that need them.
+  // A leaf's rows and their zones.
   template <typename T>
-  struct LeafRef {
+  struct LeafRef : LeafZone<T> {
     LeafRef(const Snapshot& of, std::size_t which)
-        : snapshot(of),
-          leaf(which),
+        : LeafZone<T>(of, which),
           num_rows(of.leaf(which).num_rows),
           stride(static_cast<std::size_t>(of.leaf_rows)),
           values(of.leaf_values<T>(which)),
-          ids(of.leaf_ids(which)),
-          smallest_id(of.leaf(which).min_id),
-          maxima(of.zone_vector<T>(which, Extreme::maximum)),
-          minima(of.zone_vector<T>(which, Extreme::minimum)) {}
+          ids(of.leaf_ids(which)) {}
 
-    double maximum(std::int32_t attribute) const { return maxima[attribute]; }
-    double minimum(std::int32_t attribute) const { return minima[attribute]; }
-    std::int64_t min_id() const { return smallest_id; }
-    AttributeSummary attribute(std::int32_t i) const {
-      const AttributeGaps* gaps = fields().gaps_of(static_cast<std::size_t>(i));
-      if (gaps == nullptr) return {minimum(i), maximum(i), false, true};
-      return {gaps->minimum, gaps->maximum, true, gaps->num_missing < num_rows};
-    }
-    ColumnSummary field(std::int32_t i) const {
-      const FieldZone& zone = fields().zone(static_cast<std::size_t>(i));
-      return {zone.minimum, zone.maximum, zone.set, zone.num_missing > 0, zone.num_missing < num_rows};
-    }
-    LeafFields fields() const { return snapshot.leaf_fields(leaf); }
-
-    const Snapshot& snapshot;
-    std::size_t leaf;
     std::size_t num_rows, stride;
     const T* values;
     const std::int64_t* ids;
-    std::int64_t smallest_id;
-    const T *maxima, *minima;
   };
 
   // Whether fewer than one in `one_of` of the rows tested so far have passed.

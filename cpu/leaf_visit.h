@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "cpu/function_bounds.h"
 #include "cpu/leaf_filter.h"
 #include "cpu/prefetch.h"
 #include "cpu/simd/kernels.h"
@@ -111,6 +112,18 @@ inline std::size_t drop_failing(const LeafFilter& filter, std::span<simd::Scored
   return static_cast<std::size_t>(end - scored.begin());
 }
 
+// The scores of listed rows, from those of their weights. Keeps those that reach the k-th score bound, and returns how many.
+inline std::size_t add_functions(const Snapshot& snapshot, const ResolvedQuery& query,
+                                 std::uint64_t first_row, double kth_bound,
+                                 std::span<simd::ScoredRow> scored) {
+  std::size_t count = 0;
+  for (const simd::ScoredRow& row : scored) {
+    const double score = query.functions.add(snapshot, first_row + row.row, row.score);
+    if (score >= kth_bound) scored[count++] = {score, row.row};
+  }
+  return count;
+}
+
 // Best: TopK or BufferedTopK.
 template <typename T, typename Best>
 void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, std::uint32_t leaf,
@@ -124,8 +137,12 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook 
   const auto leaf_rows = static_cast<std::size_t>(snapshot.leaf_rows);
   const std::size_t num_rows = snapshot.leaf(leaf).num_rows;
   const T* values = snapshot.leaf_values<T>(leaf);
-  const double kth_bound = best.kth_bound();
-  const bool by_codes = reads_codes(look, best);
+  const bool has_functions = !query.functions.empty();
+  // Of the scores of the weights.
+  const double kth_bound =
+      has_functions ? highest_of_leaf<T>(query.functions, snapshot, leaf).least_before(best.kth_bound())
+                    : best.kth_bound();
+  const bool by_codes = reads_codes(look, best) && kth_bound > -std::numeric_limits<double>::infinity();
   std::size_t left = simd::kAllRows;
   std::optional<Verdict> verdict;
   if (filter.is_everything()) verdict = Verdict::all;
@@ -143,12 +160,18 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook 
   if (count > 0 && !verdict) verdict = filter.test<T>(snapshot, leaf, stats);
   if (count > 0 && verdict != Verdict::all)
     count = *verdict == Verdict::none ? 0 : drop_failing(filter, std::span(scored.data(), count));
+  if (count > 0 && has_functions)
+    count = add_functions(snapshot, query, leaf * std::uint64_t{leaf_rows}, best.kth_bound(),
+                          std::span(scored.data(), count));
   const std::size_t num_scored = scores_all ? num_rows : left;
   const std::int64_t* ids = snapshot.leaf_ids(leaf);
   // Ids are not stored beside values: prefetch all that are needed before using the first.
   for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(ids + scored[i].row);
-  for (std::size_t i = 0; i < count; ++i)
-    best.offer({ids[scored[i].row], scored[i].score, leaf * std::uint64_t{leaf_rows} + scored[i].row});
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [row_score, row] = scored[i];
+    if (query.is_on_earlier_page(row_score, ids[row])) continue;
+    best.offer({ids[row], row_score, leaf * std::uint64_t{leaf_rows} + row});
+  }
   ++stats.leaves_visited;
   stats.rows_scored += num_scored;
   stats.candidates += count;

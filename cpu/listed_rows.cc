@@ -11,9 +11,11 @@ std::vector<Hit> search_listed_rows(const Snapshot& snapshot, const ResolvedQuer
   for (const std::uint64_t row : rows) {
     look_at(query.watch);
     if (!passes(snapshot, query.filter, row)) continue;
-    const double scored = score(query.score_terms(), query.offset,
-                                [&](std::int32_t attribute) { return snapshot.value(row, attribute); });
+    const double of_weights = score(query.score_terms(), query.offset,
+                                    [&](std::int32_t attribute) { return snapshot.value(row, attribute); });
+    const double scored = query.functions.add(snapshot, row, of_weights);
     ++stats.rows_scored;
+    if (query.is_on_earlier_page(scored, snapshot.id(row))) continue;
     if (scored >= best.kth_bound()) ++stats.candidates;
     best.offer({snapshot.id(row), scored, row});
   }

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "cpu/frontier.h"
+#include "cpu/function_bounds.h"
 #include "cpu/prefetch.h"
 #include "cpu/simd/kernels.h"
 #include "culmen/search.h"
@@ -17,6 +18,7 @@
 
 namespace culmen {
 
+// Of the weights' part of a score.
 inline Frontier::Bounds bounds_of_children(const BoundPlan& plan, NodeRef node) {
   Frontier::Bounds bounds;
   simd::child_bounds(node.bounds(), plan.base, plan.terms, bounds.data());
@@ -28,11 +30,21 @@ inline Frontier::Bounds bounds_of_children(const BoundPlan& plan, NodeRef node) 
   return bounds;
 }
 
-inline Frontier::Bounds bounds_of_children(const ResolvedQuery& query, NodeRef node, SearchStats& stats) {
+// Upper bounds on the scores of the rows below each child.
+inline Frontier::Bounds bounds_of_children(const Snapshot& snapshot, const ResolvedQuery& query,
+                                           std::size_t slot) {
+  Frontier::Bounds bounds = bounds_of_children(query.bound, snapshot.node(slot));
+  if (!query.functions.empty()) add_highest_of_children(query.functions, snapshot, slot, bounds);
+  return bounds;
+}
+
+inline Frontier::Bounds bounds_of_children(const Snapshot& snapshot, const ResolvedQuery& query,
+                                           std::size_t slot, SearchStats& stats) {
+  const std::uint32_t num_children = snapshot.node(slot).header().num_children;
   ++stats.nodes_visited;
-  stats.bounds_computed += node.header().num_children;
+  stats.bounds_computed += num_children;
   stats.bytes_touched += query.bound.num_terms() * sizeof(BoundRow);
-  return bounds_of_children(query.bound, node);
+  return bounds_of_children(snapshot, query, slot);
 }
 
 // Of all bounds that a row can encode, farthest out first, counts those with is_within(bound). They must be a prefix.

@@ -57,7 +57,7 @@ void visit_within_bound(const Snapshot& snapshot, const ResolvedQuery& query, Fi
                         std::uint32_t slot, PrivateSearch<Best>& search) {
   look_at(query.watch);
   const NodeRef node = snapshot.node(slot);
-  const Frontier::Bounds bounds = bounds_of_children(query, node, search.stats);
+  const Frontier::Bounds bounds = bounds_of_children(snapshot, query, slot, search.stats);
   const auto reaches = [&](std::uint32_t child) {
     return !search.best.excludes(bounds[child], node.min_ids()[child]);
   };
@@ -130,7 +130,7 @@ class Seeds {
  private:
   // Of those that may have rows that pass the filter.
   std::vector<std::uint32_t> best_children(std::uint32_t slot, std::size_t count) {
-    const Frontier::Bounds bounds = bounds_of_children(query_, snapshot_.node(slot), stats_);
+    const Frontier::Bounds bounds = bounds_of_children(snapshot_, query_, slot, stats_);
     std::vector<std::uint32_t> children;
     for (auto left = children_to_visit(query_.filter, snapshot_, slot); left != 0; left &= left - 1)
       children.push_back(static_cast<std::uint32_t>(std::countr_zero(left)));

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "cpu/function_bounds.h"
 #include "cpu/topk.h"
 #include "culmen/error.h"
 #include "index/score.h"
@@ -37,6 +38,7 @@ std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, c
   const auto leaf_rows = static_cast<std::uint64_t>(snapshot.leaf_rows);
   std::vector<bool> seen(snapshot.leaf_slots * leaf_rows);
   const auto n = static_cast<std::size_t>(snapshot.num_rows);
+  const HighestTerms highest = highest_of_index(query.functions, snapshot);
   for (std::size_t depth = 0; depth < n; ++depth) {
     look_at(query.watch);
     // Rule A: the score's own chain over the values at this depth of the lists is at least the score of every row not
@@ -50,11 +52,14 @@ std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, c
       seen[row] = true;
       ++stats.rows_scored;
       if (!passes(snapshot, query.filter, row)) continue;
-      const double row_score = score(query.score_terms(), query.offset,
-                                     [&](int attribute) { return snapshot.value(row, attribute); });
+      const double of_weights = score(query.score_terms(), query.offset,
+                                      [&](int attribute) { return snapshot.value(row, attribute); });
+      const double row_score = query.functions.add(snapshot, row, of_weights);
+      if (query.is_on_earlier_page(row_score, snapshot.id(row))) continue;
       best.offer({snapshot.id(row), row_score, row});
     }
     ++stats.bounds_computed;
+    threshold = highest.add_to(threshold);
     // At equality an unseen row may still tie with a smaller id.
     if (threshold < best.kth_bound()) break;
   }

@@ -9,8 +9,8 @@ namespace culmen {
 
 // Rows ascend by key, then by id. From the top bit: partition (20 bits), largest scaled attribute (30, descending), sum
 // of the scaled attributes, each clamped to 0..1 (14, descending). If the largest attribute ties, as in tables full of
-// ties, the sum keeps similar rows together. In wide tables the length of the row (index/partitioner.h) takes the place of
-// the largest scaled attribute.
+// ties, the sum keeps similar rows together. With RowOrder::sum the mean of all scaled attributes, not clamped, takes the
+// place of the largest one; in wide tables the length of the row (index/partitioner.h) does.
 using OrderKey = std::uint64_t;
 inline constexpr int kPartitionBits = 20;
 inline constexpr int kLargestBits = 30;
@@ -41,6 +41,12 @@ CULMEN_HOST_DEVICE inline OrderKey pack_order(double largest, double mean) {
   const double zero_to_two = largest > 1.0 ? 2.0 - 1.0 / largest : largest;
   const auto sum_level = static_cast<std::uint64_t>(mean * ((1 << kSumBits) - 1));
   return (descending_bits(static_cast<float>(zero_to_two)) << kSumBits) | (((1 << kSumBits) - 1) - sum_level);
+}
+
+// The first part of a key in RowOrder::sum: at least 0, also if sums overflow.
+CULMEN_HOST_DEVICE inline double mean_in_order(double sum, double num_attributes) {
+  const double mean = sum / num_attributes;
+  return mean > 0 ? mean : 0.0;
 }
 
 // Scales the range that begins at `minimum` to 0..1. inverse = 1 / (half the range): the range itself may overflow.

@@ -103,6 +103,12 @@ Partitioner Partitioner::clustered_by(std::uint32_t column) const {
   return result;
 }
 
+Partitioner Partitioner::with_order(RowOrder order) const {
+  Partitioner result = *this;
+  if (!is_wide()) result.row_order_ = order;
+  return result;
+}
+
 Partitioner Partitioner::with(std::span<const LateSplit> splits) const {
   Partitioner result = *this;
   for (const LateSplit& split : splits)
@@ -147,15 +153,26 @@ void Partitioner::keys(const RowChunk& chunk, std::uint64_t first_row, std::uint
       partition[r] = late_splits_.partition_of(partition[r], [&](std::size_t column) {
         return column < chunk.num_attributes() ? chunk(r, column) : cluster_values[r];
       });
-  std::vector<double> largest = is_wide() ? lengths(chunk) : std::vector<double>(rows, 0.0);
-  for (std::size_t i = 0; !is_wide() && i < chunk.num_attributes(); ++i) {
-    const std::span<const double> values = chunk.attribute(i);
-    for (std::size_t r = 0; r < rows; ++r)
-      largest[r] = std::max(largest[r], scaled_value(values[r], minimum_[i], inverse_[i]));
-  }
+  const std::vector<double> first = is_wide() ? lengths(chunk) : largest_or_mean(chunk);
   const auto num_attributes = static_cast<double>(chunk.num_attributes());
   for (std::size_t r = 0; r < rows; ++r)
-    out[r] = key_in(partition[r], pack_order(largest[r], coordinates.sums()[r] / num_attributes));
+    out[r] = key_in(partition[r], pack_order(first[r], coordinates.sums()[r] / num_attributes));
+}
+
+// As order_of() has them.
+std::vector<double> Partitioner::largest_or_mean(const RowChunk& chunk) const {
+  const bool is_by_sum = row_order_ == RowOrder::sum;
+  std::vector<double> result(chunk.num_rows(), 0.0);
+  for (std::size_t i = 0; i < chunk.num_attributes(); ++i) {
+    const std::span<const double> values = chunk.attribute(i);
+    for (std::size_t r = 0; r < result.size(); ++r) {
+      const double x = scaled_value(values[r], minimum_[i], inverse_[i]);
+      result[r] = is_by_sum ? result[r] + x : std::max(result[r], x);
+    }
+  }
+  if (is_by_sum)
+    for (double& sum : result) sum = mean_in_order(sum, static_cast<double>(chunk.num_attributes()));
+  return result;
 }
 
 }  // namespace culmen

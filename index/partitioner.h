@@ -4,6 +4,9 @@
 // large as the one below it: the best rows of most queries have a high sum, so leaves there should be the most compact.
 // Each further level cuts every part at quantiles of the part's own rows in a sample (index/build/partition_cuts.h).
 //
+// Shells may be left out, and rows of a partition may be ordered by their sums (index/order_key.h): the build compares
+// (index/build/partition_choice.h).
+//
 // kd halves each part by its own widest attribute (Bentley's k-d tree, CACM 1975; the widest: Friedman, Bentley and
 // Finkel, TOMS 1977), or by an angle if no attribute spreads.
 // angle (GTA, section 3.3) cuts by one angle after another. Seen from the best corner of the scaled table,
@@ -52,6 +55,8 @@ class Partitioner {
                              std::vector<Coordinate> own_coordinates, std::uint32_t num_partitions);
   // A copy whose late splits may cut by `column` as well. Throws InvalidArgument if it is random.
   Partitioner clustered_by(std::uint32_t column) const;
+  // A copy that orders the rows of a partition so; wide tables keep their order. Not automatic.
+  Partitioner with_order(RowOrder order) const;
   // A copy with more late splits, in this order. Throws InvalidArgument if one of them does not fit.
   Partitioner with(std::span<const LateSplit> splits) const;
 
@@ -79,6 +84,8 @@ class Partitioner {
   double length_of(double squares) const { return std::sqrt(squares / static_cast<double>(minimum_.size())); }
 
   Partitioning kind() const { return kind_; }
+  bool has_shells() const { return !splits_.empty() && splits_.front() > 1; }
+  RowOrder row_order() const { return row_order_; }
   std::uint32_t num_partitions() const { return late_splits_.num_partitions(); }
   // All partitions in the tree's order.
   std::vector<std::uint32_t> order() const { return late_splits_.order(); }
@@ -102,9 +109,11 @@ class Partitioner {
 
  private:
   void set_inverse();
+  std::vector<double> largest_or_mean(const RowChunk& chunk) const;
   std::size_t count_angles() const;
 
   Partitioning kind_ = Partitioning::random;
+  RowOrder row_order_ = RowOrder::largest;
   std::vector<double> minimum_, maximum_;  // [num_attributes] oriented; the range that is scaled to 0..1
   std::vector<double> inverse_;            // 1 / (half the range)
   std::vector<std::int32_t> splits_;  // [num levels] parts per part; at least 2, but 1 at level 0: no shells
@@ -118,15 +127,18 @@ class Partitioner {
 
 template <typename Value>
 OrderKey Partitioner::order_of(const Value& value) const {
-  double largest = 0, sum = 0, squares = 0;
+  const auto width = static_cast<double>(minimum_.size());
+  double largest = 0, whole = 0, sum = 0, squares = 0;
   for (std::size_t i = 0; i < minimum_.size(); ++i) {
     const double x = scaled_value(value(i), minimum_[i], inverse_[i]);
     largest = std::max(largest, x);
+    whole += x;
     sum += cut_off_at_one(x);
     if (is_wide()) squares += square_in_length(value(i), i);
   }
+  if (row_order_ == RowOrder::sum) largest = mean_in_order(whole, width);
   if (is_wide()) largest = length_of(squares);
-  return pack_order(largest, sum / static_cast<double>(minimum_.size()));
+  return pack_order(largest, sum / width);
 }
 
 }  // namespace culmen

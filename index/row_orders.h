@@ -29,19 +29,22 @@ void orders_of_rows(const Partitioner& partitioner, const T* values, std::size_t
                     std::span<OrderKey> out) {
   CULMEN_ASSERT(out.size() <= kOrdersAtOnce);
   const std::size_t num_attributes = partitioner.minimum().size();
-  double largest[kOrdersAtOnce] = {}, sum[kOrdersAtOnce] = {};
+  const bool is_by_sum = partitioner.row_order() == RowOrder::sum;
+  double first[kOrdersAtOnce] = {}, sum[kOrdersAtOnce] = {};
   for (std::size_t i = 0; i < num_attributes; ++i) {
     const T* column = values + i * stride;
     const double minimum = partitioner.minimum()[i], inverse = partitioner.inverse()[i];
     for (std::size_t r = 0; r < out.size(); ++r) {
       const double x = scaled_value(static_cast<double>(column[r]), minimum, inverse);
-      largest[r] = largest[r] < x ? x : largest[r];
+      first[r] = is_by_sum ? first[r] + x : std::max(first[r], x);
       sum[r] += cut_off_at_one(x);
     }
   }
-  if (partitioner.is_wide()) lengths_of_rows(partitioner, values, stride, {largest, out.size()});
-  for (std::size_t r = 0; r < out.size(); ++r)
-    out[r] = pack_order(largest[r], sum[r] / static_cast<double>(num_attributes));
+  const auto width = static_cast<double>(num_attributes);
+  if (is_by_sum)
+    for (std::size_t r = 0; r < out.size(); ++r) first[r] = mean_in_order(first[r], width);
+  if (partitioner.is_wide()) lengths_of_rows(partitioner, values, stride, {first, out.size()});
+  for (std::size_t r = 0; r < out.size(); ++r) out[r] = pack_order(first[r], sum[r] / width);
 }
 
 }  // namespace culmen

@@ -1,6 +1,7 @@
 #include "index/slot_arena.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace culmen {
 namespace {
@@ -42,6 +43,20 @@ SlotArena::~SlotArena() {
 
 void SlotArena::require_all() const {
   if (source_ != nullptr) source_->require_all();
+}
+
+void SlotArena::forget_leaves(std::size_t first, std::size_t end) {
+  if (source_ == nullptr || !source_->forget_leaves(first, end)) return;
+  leaves_.discard(first, end);
+  values_.discard(first * shape_.leaf_bytes(), end * shape_.leaf_bytes());
+  ids_.discard(first * shape_.leaf_rows, end * shape_.leaf_rows);
+  const std::size_t zone_map_bytes = kZoneVectors * shape_.zone_vector_bytes();
+  zone_maps_.discard(first * zone_map_bytes, end * zone_map_bytes);
+  codes_.discard(first * shape_.code_words(), end * shape_.code_words());
+  for (std::size_t slot = first; slot < end; ++slot) {
+    if (shape_.has_labels) delete[] std::exchange(labels_[slot], nullptr);
+    delete[] std::exchange(fields_[slot], nullptr);
+  }
 }
 
 void SlotArena::use_huge_pages() {

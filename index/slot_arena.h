@@ -70,6 +70,8 @@ class SlotArena {
   void set_source(std::unique_ptr<SlotSource> source) { source_ = std::move(source); }
   // Reads all slots that were not read yet, and makes every check of an index that is read as a whole.
   void require_all() const;
+  // Of an arena with a source, whose slots nobody else reads or holds: gives back the memory of leaves [first, end).
+  void forget_leaves(std::size_t first, std::size_t end);
   // For slots that are not written yet, if most of them will be.
   void use_huge_pages();
   // Whether reading the slot now would read no file.

@@ -5,6 +5,7 @@
 // unread, and is tried again by whoever touches it next.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -25,6 +26,12 @@ class SlotsRead {
   // Slots beyond these were never in a file.
   bool has(std::size_t slot) const {
     return slot >= num_slots_ || is_read_[slot].load(std::memory_order_acquire);
+  }
+
+  // As if they had never been read.
+  void forget(std::size_t first, std::size_t end) {
+    for (std::size_t slot = first; slot < std::min(end, num_slots_); ++slot)
+      is_read_[slot].store(false, std::memory_order_relaxed);
   }
 
   // Calls read() unless the slot is there. It must not contain a parallel loop.
@@ -82,6 +89,14 @@ class SlotSource {
   void require_node(std::size_t node) {
     if (!has_all()) nodes_.require(node, [&] { read_node(node); });
   }
+  // For the only user of all slots: leaves [first, end) are read again when they are touched again. Returns false if all are
+  // there to stay.
+  bool forget_leaves(std::size_t first, std::size_t end) {
+    if (has_all()) return false;
+    for (SlotsRead* slots : {&leaves_, &labels_, &fields_}) slots->forget(first, end);
+    drop_leaves(first, end);
+    return true;
+  }
   // Everything, and what is checked between slots.
   void require_all() {
     if (has_all()) return;
@@ -97,6 +112,8 @@ class SlotSource {
   virtual void read_labels(std::size_t leaf) = 0;
   virtual void read_fields(std::size_t leaf) = 0;
   virtual void read_node(std::size_t node) = 0;
+  // What was noted of leaves that are forgotten goes.
+  virtual void drop_leaves(std::size_t first, std::size_t end) = 0;
   // Requires every slot, by one thread at a time, and makes all checks that were left.
   virtual void read_rest() = 0;
 

@@ -27,6 +27,7 @@
 
 namespace culmen {
 
+struct LoggedRows;
 class Thresholds;
 
 inline constexpr int kMaxLeafRows = 4096;
@@ -82,6 +83,8 @@ struct Snapshot : IndexMetadata, TreeRoot {
   std::shared_ptr<const IdLookup> id_lookup;
   // Of a version that is read from files on touch, for its writer.
   std::shared_ptr<const FiledTree> filed_tree;
+  // Of a version that is no tree of its own (index/logged_rows.h): those who read trees get none. Else null.
+  std::shared_ptr<const LoggedRows> logged;
 
   // For a writer, which has to know until when this version is read.
   SlotArena::OlderVersion as_older() const { return {version, pin.over()}; }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "index/field_key.h"
+#include "index/node_zone_map.h"
 
 namespace culmen {
 namespace {
@@ -118,6 +119,12 @@ AttributeStats present_range_of_index(const Snapshot& snapshot, std::size_t attr
   range.maximum = -range.minimum;
   if (snapshot.height > 0) cover_node(snapshot, snapshot.root, attribute, range);
   return range;
+}
+
+ColumnSummary summary_of_index(const Snapshot& snapshot, std::int32_t field) {
+  if (snapshot.height == 0) return {0, 0, 0, false, false};
+  return summary_of(snapshot.arena->child_zones(snapshot.root).zones(static_cast<std::size_t>(field)),
+                    snapshot.node(snapshot.root).header().num_children);
 }
 
 ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute) {

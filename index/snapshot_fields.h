@@ -29,6 +29,9 @@ AttributeStats present_range_of_index(const Snapshot& snapshot, std::size_t attr
 // Which rows of the whole index miss an attribute.
 ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute);
 
+// The keys of a filter column in the whole index.
+ColumnSummary summary_of_index(const Snapshot& snapshot, std::int32_t field);
+
 // A bit for each attribute that some row misses.
 std::uint64_t attributes_with_gaps(const Snapshot& snapshot);
 

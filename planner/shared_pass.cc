@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "base/floating_point_scope.h"
@@ -13,6 +12,7 @@
 #include "cpu/byte_pass.h"
 #include "cpu/simd/byte_products.h"
 #include "cpu/topk.h"
+#include "index/leaf_lengths.h"
 #include "planner/cost_model.h"
 #include "planner/work_estimate.h"
 
@@ -61,20 +61,17 @@ double pass_us(const Snapshot& snapshot, std::size_t num_questions, std::size_t 
 }
 
 // The part of a table that a pass reads for a question whose k-th score is known: in a wide table it ends at the first leaf
-// that is too short.
-double part_of_pass(const Snapshot& snapshot, const ResolvedQuery& query, const std::vector<Hit>& hits) {
+// that is too short. leaves: by length, of a wide table.
+double part_of_pass(const Snapshot& snapshot, const std::vector<LeafLength>& leaves,
+                    const ResolvedQuery& query, const std::vector<Hit>& hits) {
   const BoundPlan& bound = query.bound;
-  if (!snapshot.layout.is_wide() || hits.size() < query.k || bound.terms.size() != 1) return 1;
-  const auto [coefficient, row] = std::pair(bound.terms.front().coefficient, bound.terms.front().row);
-  if (row != snapshot.layout.length_row(Extreme::maximum)) return 1;
-  std::size_t num_long = 0;
-  for (const std::uint32_t slot : snapshot.order().nodes) {
-    const NodeRef node = snapshot.node(slot);
-    if (node.header().level != 1) continue;
-    for (std::uint32_t c = 0; c < node.header().num_children; ++c)
-      num_long += bound.base + coefficient * node.bounds()[row][c] >= hits.back().score ? 1 : 0;
-  }
-  return static_cast<double>(num_long) / static_cast<double>(snapshot.num_leaves);
+  if (leaves.empty() || hits.size() < query.k || bound.terms.size() != 1) return 1;
+  const double coefficient = bound.terms.front().coefficient, floor = hits.back().score;
+  if (bound.terms.front().row != snapshot.layout.length_row(Extreme::maximum)) return 1;
+  const auto too_short = std::partition_point(leaves.begin(), leaves.end(), [&](const LeafLength& leaf) {
+    return bound.base + coefficient * leaf.length >= floor;
+  });
+  return static_cast<double>(too_short - leaves.begin()) / static_cast<double>(leaves.size());
 }
 
 }  // namespace
@@ -88,6 +85,8 @@ bool may_pass(const Snapshot& snapshot, std::size_t num_questions) {
 bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
                   const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of, bool has_codes) {
   const std::size_t num_asked = std::min(kMostAsked, num_questions / kOfAsked);
+  const std::vector<LeafLength> leaves =
+      snapshot.layout.is_wide() ? leaves_by_length(snapshot) : std::vector<LeafLength>();
   std::vector<double> gains(num_asked);  // what a search costs, at least, less what a pass does
   tbb::parallel_for(std::size_t{0}, num_asked, [&](std::size_t i) {
     const FloatingPointScope floating_point;
@@ -98,7 +97,7 @@ bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
     SearchStats stats;
     const std::vector<Hit> hits = cpu::search_bounded(snapshot, *query, monitor, stats).hits;
     const double cost = monitor.cost_us(stats, hits.size());
-    const double part = part_of_pass(snapshot, *query, hits);
+    const double part = part_of_pass(snapshot, leaves, *query, hits);
     gains[i] = cost - kGain * part * pass;
   });
   double gain = 0;

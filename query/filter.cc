@@ -19,21 +19,6 @@ struct Filter::Node {
   std::size_t num_conditions = 1;
 };
 
-namespace {
-
-Filter compare(Column column, Comparison comparison, std::vector<Literal> values) {
-  return Filter(Condition{std::move(column), comparison, std::move(values)});
-}
-
-Filter range_filter(const Range& range) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const Column column(range.attribute);
-  if (range.minimum == range.maximum) return column == range.minimum;
-  if (range.minimum == -kInfinity && range.maximum != kInfinity) return column <= range.maximum;
-  if (range.maximum == kInfinity && range.minimum != -kInfinity) return column >= range.minimum;
-  return column.between(range.minimum, range.maximum);
-}
-
 std::string literal_text(const Literal& literal) {
   if (const auto* text = std::get_if<std::string>(&literal)) return quoted_text(*text);
   if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
@@ -48,6 +33,21 @@ std::string column_text(const Column& column) {
   if (const int* position = std::get_if<int>(&*attribute)) return "attribute " + std::to_string(*position);
   const std::string& name = std::get<std::string>(*attribute);
   return is_plain_name(name) ? name : quoted_name(name);
+}
+
+namespace {
+
+Filter compare(Column column, Comparison comparison, std::vector<Literal> values) {
+  return Filter(Condition{std::move(column), comparison, std::move(values)});
+}
+
+Filter range_filter(const Range& range) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Column column(range.attribute);
+  if (range.minimum == range.maximum) return column == range.minimum;
+  if (range.minimum == -kInfinity && range.maximum != kInfinity) return column <= range.maximum;
+  if (range.maximum == kInfinity && range.minimum != -kInfinity) return column >= range.minimum;
+  return column.between(range.minimum, range.maximum);
 }
 
 // For `like`. Wildcards in the prefix are escaped.

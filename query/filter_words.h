@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "culmen/filter.h"
+
 namespace culmen {
 
 inline constexpr std::array<std::string_view, 10> kFilterKeywords = {
@@ -45,5 +47,9 @@ inline std::string quoted_name(std::string_view name) {
 inline std::string quoted_text(std::string_view text) {
   return quoted(text, '\'');
 }
+
+// As filters and score terms write them.
+std::string literal_text(const Literal& literal);
+std::string column_text(const Column& column);
 
 }  // namespace culmen

@@ -168,7 +168,8 @@ class FilterCompiler {
   // Sets what engines need to know of each test. Afterwards tests must not be merged.
   void bind(Predicate& predicate) const {
     if (predicate.kind == Kind::attribute) bind_attribute(predicate);
-    if (predicate.kind == Kind::field) predicate.may_miss = summary_of_index(predicate.column).some_missing;
+    if (predicate.kind == Kind::field)
+      predicate.may_miss = summary_of_index(snapshot_, predicate.column).some_missing;
     predicate.passes_missing = predicate.passes_missing && predicate.may_miss;
     predicate.key_bits = bits_of(predicate.keys);
     for (Predicate& part : predicate.parts) bind(part);
@@ -321,7 +322,7 @@ class FilterCompiler {
   }
 
   void decide_field(Predicate& predicate) const {
-    const ColumnSummary of = summary_of_index(predicate.column);
+    const ColumnSummary of = summary_of_index(snapshot_, predicate.column);
     const Verdict of_present = of.some_present ? verdict_of_keys(predicate.keys, of) : Verdict::none;
     if (!is_decided(predicate,
                     with_missing(of_present, of.some_present, of.some_missing, predicate.passes_missing)))
@@ -339,12 +340,6 @@ class FilterCompiler {
           make_range_bound({predicate.column, interval.minimum, interval.maximum}, snapshot_);
       predicate.bounds.push_back({bound.lowest, bound.highest});
     }
-  }
-
-  ColumnSummary summary_of_index(std::int32_t field) const {
-    if (snapshot_.height == 0) return {0, 0, 0, false, false};
-    return summary_of(snapshot_.arena->child_zones(snapshot_.root).zones(static_cast<std::size_t>(field)),
-                      snapshot_.node(snapshot_.root).header().num_children);
   }
 
   const Snapshot& snapshot_;

@@ -14,7 +14,7 @@
 namespace culmen {
 namespace {
 
-void check_weights(const std::vector<double>& weights, const Snapshot& snapshot) {
+void check_weights(const std::vector<double>& weights, bool has_terms, const Snapshot& snapshot) {
   const auto d = static_cast<std::size_t>(snapshot.num_attributes());
   if (weights.size() != d)
     throw InvalidArgument(std::to_string(weights.size()) + " weights, but the index has " +
@@ -22,7 +22,7 @@ void check_weights(const std::vector<double>& weights, const Snapshot& snapshot)
   for (std::size_t i = 0; i < d; ++i)
     if (!std::isfinite(weights[i]))
       throw InvalidArgument("the weight of \"" + snapshot.attributes[i].name + "\" is not finite");
-  if (std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0; }))
+  if (!has_terms && std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0; }))
     throw InvalidArgument("all weights are zero; at least one must not be");
 }
 
@@ -71,6 +71,25 @@ std::vector<std::int32_t> ranked_gaps(const std::vector<double>& weights, const 
   for (std::size_t i = 0; i < weights.size(); ++i)
     if (weights[i] != 0 && root.gaps(i).some_missing != 0) attributes.push_back(static_cast<std::int32_t>(i));
   return attributes;
+}
+
+ResolvedGroups resolve_groups(const RowsPer& per, const Snapshot& snapshot) {
+  if (per.most == 0) throw InvalidArgument("at most 0 rows per \"" + per.column + "\"; ask for one at least");
+  const auto attribute = std::ranges::find(snapshot.attributes, per.column, &Attribute::name);
+  if (attribute != snapshot.attributes.end())
+    return {true, static_cast<std::int32_t>(attribute - snapshot.attributes.begin()), per.most};
+  const auto field = std::ranges::find(snapshot.fields, per.column, &Field::name);
+  if (field == snapshot.fields.end()) {
+    std::vector<std::string> known;
+    for (const Attribute& of : snapshot.attributes) known.push_back(of.name);
+    for (const Field& of : snapshot.fields) known.push_back(of.name);
+    throw InvalidArgument("rows per \"" + per.column + "\": there is no such column" +
+                          did_you_mean(per.column, known));
+  }
+  if (field->role == FieldRole::stored && field->is_text())
+    throw InvalidArgument("rows per \"" + per.column +
+                          "\": the column is only stored; build it as a filter column");
+  return {false, static_cast<std::int32_t>(field - snapshot.fields.begin()), per.most};
 }
 
 }  // namespace
@@ -137,13 +156,23 @@ double resolve_min_score(const std::optional<double>& min_score) {
   return *min_score;
 }
 
+void refuse_pages(const Query& query) {
+  if (query.after || query.per)
+    throw InvalidArgument(std::string("a GPU answers no query with `") + (query.after ? "after" : "per") +
+                          "`: search on the CPU");
+}
+
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableStatistics* table) {
-  check_weights(query.weights, snapshot);
+  const std::vector<ScoreTerm> terms = in_order(query.terms, snapshot);
+  check_weights(query.weights, !terms.empty(), snapshot);
   std::vector<AttributeStats> of_table;
   if (table != nullptr) of_table = ranges_of(*table, snapshot, false);
   ResolvedQuery result;
   result.k = resolve_k(query, snapshot);
   result.min_score = resolve_min_score(query.min_score);
+  if (query.after && std::isnan(query.after->score)) throw InvalidArgument("the score of `after` is NaN");
+  result.after = query.after;
+  if (query.per) result.groups = resolve_groups(*query.per, snapshot);
   std::vector<double> weights = query.weights;
   if (query.scale == Scale::minmax)
     weights =
@@ -153,8 +182,8 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableS
     const bool low = snapshot.attributes[i].preference == Preference::low;
     result.terms.push_back({static_cast<std::int32_t>(i), low ? -weights[i] : weights[i]});
   }
-  // Scale::minmax over constant attributes only: every score is the offset. One term that adds nothing spares
-  // the engines a special case.
+  // Scale::minmax over constant attributes only, or no weights but terms: every score starts at the offset. One term
+  // that adds nothing spares the engines a special case.
   if (result.terms.empty()) result.terms.push_back({0, 0.0});
   // Weights that minmax drops count here: a row without the value has no score.
   const std::vector<std::int32_t> gaps = ranked_gaps(query.weights, snapshot);
@@ -162,10 +191,16 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableS
   const std::vector<AttributeStats> filled = fills ? filled_stats(snapshot) : std::vector<AttributeStats>();
   const std::vector<AttributeStats>& stats = fills ? filled : snapshot.stats;
   if (table != nullptr && query.missing == Missing::fill) of_table = ranges_of(*table, snapshot, true);
-  if (!std::isfinite(largest_score(result.chain(), table == nullptr ? stats.data() : of_table.data())))
+  if (!terms.empty())
+    result.functions = FunctionTerms(
+        terms, snapshot, query.missing == Missing::fill ? filled_stats(snapshot) : snapshot.stats);
+  const double largest = largest_score(result.chain(), table == nullptr ? stats.data() : of_table.data());
+  if (!std::isfinite(result.functions.largest(largest, snapshot, of_table)))
     throw InvalidArgument("the weights are so large that a score could overflow");
   result.codes = CodeTerms(result.score_terms());
-  resolve_filter(query.where, snapshot, result, fills ? std::span<const std::int32_t>() : gaps);
+  const Filter where =
+      terms.empty() ? query.where : query.where && domains_of(terms, snapshot, query.missing);
+  resolve_filter(where, snapshot, result, fills ? std::span<const std::int32_t>() : gaps);
   result.bound = make_bound_plan(result.chain(), result.where, snapshot, stats);
   return result;
 }

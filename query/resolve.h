@@ -39,6 +39,9 @@ std::size_t resolve_k(const Query& query, const Snapshot& snapshot);
 // -infinity if it is not set. Throws InvalidArgument for NaN.
 double resolve_min_score(const std::optional<double>& min_score);
 
+// The GPU engines know no pages and no groups. Throws InvalidArgument for a query that asks for them.
+void refuse_pages(const Query& query);
+
 // For error messages. The names of a snapshot's attributes: "price, rating, stars".
 std::string known_attributes(const Snapshot& snapshot);
 std::string unknown_attribute(const std::string& name, const Snapshot& snapshot);

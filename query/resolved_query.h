@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "base/short_list.h"
+#include "culmen/query.h"
 #include "index/score.h"
 #include "query/chain.h"
+#include "query/function_terms.h"
 #include "query/predicate.h"
 #include "query/watch.h"
 
@@ -55,9 +57,17 @@ struct CodeTerms {
   explicit CodeTerms(std::span<const Term> terms);
 };
 
+// A column whose values divide rows into groups.
+struct ResolvedGroups {
+  bool is_attribute = false;
+  std::int32_t column = 0;  // among the attributes or the fields
+  std::size_t most = 1;     // rows of each group
+};
+
 struct ResolvedQuery {
   ShortList<Term, kTermsInPlace> terms;  // oriented weights that are not 0, in attribute order
   double offset = 0;                     // where the score's chain starts
+  FunctionTerms functions;               // added to the score of the weights; bounds below are without them
   std::size_t k = 0;                     // 1 .. number of rows
   double min_score = -std::numeric_limits<double>::infinity();
   Predicate filter;
@@ -65,8 +75,13 @@ struct ResolvedQuery {
   std::vector<RangeBound> where_bounds;  // of `where`, for GPU engines
   BoundPlan bound;
   CodeTerms codes;
-  Watch* watch = nullptr;  // of the call, if there is one; engines look at it for each leaf or node
+  Watch* watch = nullptr;       // of the call, if there is one; engines look at it for each leaf or node
+  std::optional<Cursor> after;  // rows before this place, and the one there, are on earlier pages
+  std::optional<ResolvedGroups> groups;
 
+  bool is_on_earlier_page(double score, std::int64_t id) const {
+    return after && !(score < after->score || (score == after->score && id > after->id));
+  }
   std::span<const Term> score_terms() const { return {terms.data(), terms.size()}; }
   ScoreChain chain() const { return {terms.data(), static_cast<int>(terms.size()), offset}; }
 };

@@ -21,6 +21,7 @@ ROOMS = [
     "base",
     "index",
     "index/build",
+    "index/encoding",
     "index/storage",
     "index/write",
     "query",

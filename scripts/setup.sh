@@ -7,7 +7,8 @@ set -euo pipefail
 
 packages=(
   build-essential cmake ninja-build pkg-config git ca-certificates ccache python3 python3-dev python3-venv
-  libtbb-dev libhwy-dev libeigen3-dev libboost-dev libxxhash-dev libzstd-dev zlib1g-dev libroaring-dev
+  libtbb-dev libhwy-dev libeigen3-dev libboost-dev libxxhash-dev libzstd-dev zlib1g-dev libbz2-dev liblzma-dev
+  libroaring-dev libsimdjson-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev
   libgtest-dev libbenchmark-dev
 )

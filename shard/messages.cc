@@ -14,7 +14,7 @@ namespace culmen {
 namespace {
 
 constexpr std::string_view kQueriesName = "CLMQ";
-constexpr std::uint32_t kQueriesVersion = 1;
+constexpr std::uint32_t kQueriesVersion = 2;
 constexpr std::string_view kAnswersName = "CLMA";
 constexpr std::uint32_t kAnswersVersion = 1;
 
@@ -114,6 +114,33 @@ Filter read_filter(ByteReader& in, int depth) {
   in.fail("have a filter with a wrong number of parts");
 }
 
+// ---- Score terms
+
+void write_term(const ScoreTerm& term, ByteWriter& out) {
+  out.choice(term.function);
+  out.number(term.weight);
+  if (term.function == TermFunction::when) return write_filter(term.condition, out);
+  write_column(Column(term.column), out);
+  write_literal(term.origin, out);
+  out.number(term.scale);
+}
+
+ScoreTerm read_term(ByteReader& in) {
+  ScoreTerm term;
+  term.function = in.choice(TermFunction::when);
+  term.weight = in.number<double>();
+  if (term.function == TermFunction::when) {
+    term.condition = read_filter(in, Filter::kMaxDepth);
+    return term;
+  }
+  const Column column = read_column(in);
+  if (!column.attribute()) in.fail("have a score term of no column");
+  term.column = *column.attribute();
+  term.origin = read_literal(in);
+  term.scale = in.number<double>();
+  return term;
+}
+
 // ---- Queries
 
 void write_query(const Query& query, bool repeats_filter, ByteWriter& out) {
@@ -123,8 +150,16 @@ void write_query(const Query& query, bool repeats_filter, ByteWriter& out) {
   out.number(static_cast<std::uint64_t>(query.k.value_or(0)));
   out.number(static_cast<std::uint8_t>(query.min_score.has_value()));
   out.number(query.min_score.value_or(0));
+  out.number(static_cast<std::uint8_t>(query.after.has_value()));
+  out.number(query.after.value_or(Cursor{}).score);
+  out.number(query.after.value_or(Cursor{}).id);
+  out.number(static_cast<std::uint8_t>(query.per.has_value()));
+  out.text(query.per.value_or(RowsPer{}).column);
+  out.number(static_cast<std::uint64_t>(query.per.value_or(RowsPer{}).most));
   out.choice(query.scale);
   out.choice(query.missing);
+  out.number(static_cast<std::uint64_t>(query.terms.size()));
+  for (const ScoreTerm& term : query.terms) write_term(term, out);
   out.number(static_cast<std::uint8_t>(repeats_filter));
   if (!repeats_filter) write_filter(query.where, out);
 }
@@ -139,8 +174,17 @@ Query read_query(ByteReader& in, const Query* previous) {
   const bool has_min_score = in.flag();
   const auto min_score = in.number<double>();
   if (has_min_score) query.min_score = min_score;
+  const bool has_after = in.flag();
+  const Cursor after = {in.number<double>(), in.number<std::int64_t>()};
+  if (has_after) query.after = after;
+  const bool has_per = in.flag();
+  std::string column = in.text();
+  const auto most = static_cast<std::size_t>(in.number<std::uint64_t>());
+  if (has_per) query.per = RowsPer{std::move(column), most};
   query.scale = in.choice(Scale::minmax);
   query.missing = in.choice(Missing::fill);
+  query.terms.resize(in.count(sizeof(TermFunction) + sizeof(double)));
+  for (ScoreTerm& term : query.terms) term = read_term(in);
   const bool repeats_filter = in.flag();
   if (repeats_filter && previous == nullptr) in.fail("repeat the filter of no query");
   query.where = repeats_filter ? previous->where : read_filter(in, Filter::kMaxDepth);
@@ -186,7 +230,7 @@ std::vector<std::byte> encode(std::span<const Query> queries) {
 }
 
 std::vector<Query> decode_queries(std::span<const std::byte> bytes) try {
-  constexpr std::size_t kQueryBytes = 3 * sizeof(std::uint64_t) + 5;
+  constexpr std::size_t kQueryBytes = 8 * sizeof(std::uint64_t) + 7;
   ByteReader in(bytes, kQueriesName, kQueriesVersion, "queries");
   const std::size_t count = in.count(kQueryBytes);
   std::vector<Query> queries;

@@ -12,7 +12,7 @@ Index open_shard(const storage::Directory& directory, const ShardManifest& manif
   Index index =
       naming(name, [&] { return Index::open(directory.path_of(manifest.directory_of(shard)), options); });
   const ShardEntry& listed = manifest.shards[shard];
-  const IndexMetadata& opened = snapshot_of(index)->metadata();
+  const IndexMetadata& opened = version_of(index)->metadata();
   if (opened.index_uuid != listed.uuid)
     throw FormatError(name + ": the directory holds another index than the manifest lists");
   if (opened.version < listed.version)

@@ -84,6 +84,8 @@ BuildOptions options_of_new(const BuildOptions& given, const IndexMetadata& colu
   if (given.leaf_rows == 0) options.leaf_rows = before.leaf_rows;
   if (given.partitioning == Partitioning::automatic && given.num_splits == 0 && given.num_partitions == 0) {
     options.partitioning = before.partitioning;
+    if (given.shells == Shells::automatic) options.shells = before.shells;
+    if (given.row_order == RowOrder::automatic) options.row_order = before.row_order;
     if (given.cluster.empty()) options.cluster = before.cluster;
   }
   return options;

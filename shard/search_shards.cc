@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -13,7 +15,10 @@
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
 #include "cpu/bounded.h"
+#include "cpu/topk.h"
+#include "culmen/error.h"
 #include "culmen/shard_messages.h"
+#include "index/write/log_beside.h"
 #include "query/few_ids.h"
 #include "query/resolve.h"
 
@@ -22,16 +27,10 @@ namespace {
 
 using ShardClock = std::chrono::steady_clock;
 
-// A joint search that has not ended after so many visits, some hundred microseconds, leaves the rest to the engines of
-// the shards, which may scan and use more threads.
-constexpr std::uint64_t kMostJointVisits = 4096;
-// From here on a heap of k hits on one thread may cost more than scans do.
-constexpr std::size_t kLargeK = 8192;
-
 class Question {
  public:
   Question(const ShardState& state, const Query& query, const SearchOptions& options, Watch* watch)
-      : state_(state), query_(query), options_(options), watch_(watch) {
+      : state_(state), versions_(state.snapshots), query_(query), options_(options), watch_(watch) {
     // The shards' calls report to this one's watch, which knows of all questions.
     if (options.on_progress)
       options_.on_progress = [watch](std::size_t, std::size_t) { watch->look_after_a_while(); };
@@ -41,13 +40,17 @@ class Question {
 
   SearchResult answer() {
     const ShardClock::time_point start = ShardClock::now();
-    if (!suits_joint_search() || !ask_jointly()) ask_each();
+    if (query_.per) {
+      ask_for_groups();
+    } else if (!suits_joint_search() || !ask_jointly()) {
+      ask_each();
+    }
     SearchResult result;
     result.stats = stats_;
     result.stats.rows_in_index = state_.statistics.num_rows;
     result.stats.elapsed_us = std::chrono::duration<double, std::micro>(ShardClock::now() - start).count();
-    result.snapshot = state_.snapshots.front();
-    result.shard_snapshots = state_.snapshots;
+    result.snapshot = versions_.front();
+    result.shard_snapshots = versions_;
     result.hits.assign(best_.begin(), best_.end());
     for (const ShardHit& hit : best_) result.shards.push_back(hit.shard);
     return result;
@@ -58,10 +61,17 @@ class Question {
     double bound;
     std::uint32_t shard;
   };
+  struct Tree {
+    const Snapshot* snapshot;
+    std::uint32_t shard;
+    std::uint64_t first_row;  // in the numbers of the shard
+    ResolvedQuery query;
+  };
 
   bool suits_joint_search() const {
     const bool is_by_bounds = options_.engine == Engine::automatic || options_.engine == Engine::bounded;
-    return is_by_bounds && (query_.k.value_or(kLargeK) < kLargeK || query_.min_score.has_value());
+    return is_by_bounds &&
+           (query_.k.value_or(cpu::kLargeJointK) < cpu::kLargeJointK || query_.min_score.has_value());
   }
 
   // Which a shard looks up.
@@ -70,27 +80,78 @@ class Question {
   // Returns false if the best so far are not yet the answer. Every shard checks the query.
   bool ask_jointly() {
     const FloatingPointScope floating_point;
-    std::vector<ResolvedQuery> resolved;
-    for (const std::shared_ptr<const Snapshot>& snapshot : state_.snapshots) {
-      resolved.push_back(resolve(query_, *snapshot, options_.statistics));
-      resolved.back().watch = watch_;
-    }
-    if (options_.engine == Engine::automatic && std::ranges::any_of(resolved, has_few_ids)) return false;
+    const std::vector<Tree> all = all_trees();
+    if (options_.engine == Engine::automatic && std::ranges::any_of(all, has_few_ids, &Tree::query))
+      return false;
     std::vector<cpu::JointTree> trees;
-    std::vector<std::uint32_t> shards;  // of the trees
+    std::vector<const Tree*> searched;
     std::size_t k = 0;
-    for (std::uint32_t s = 0; s < resolved.size(); ++s) {
-      if (state_.snapshots[s]->num_rows == 0) continue;
-      k += resolved[s].k;  // at most the number of its rows
-      if (resolved[s].filter.is_nothing()) continue;
-      trees.push_back({state_.snapshots[s].get(), &resolved[s]});
-      shards.push_back(s);
+    for (const Tree& tree : all) {
+      if (tree.snapshot->num_rows == 0) continue;
+      k += tree.query.k;  // at most the number of its rows
+      if (tree.query.filter.is_nothing()) continue;
+      trees.push_back({tree.snapshot, &tree.query});
+      searched.push_back(&tree);
     }
     if (query_.k) k = std::min(k, *query_.k);
-    cpu::JointAnswer found = cpu::search_jointly(trees, k, kMostJointVisits, stats_);
-    for (std::size_t i = 0; i < found.hits.size(); ++i)
-      best_.push_back({found.hits[i], shards[found.trees[i]]});
+    const cpu::JointAnswer found = cpu::search_jointly(trees, k, cpu::kMostJointVisits, stats_);
+    // A shard with LoggedRows may be asked in another form, with other numbers of rows.
+    if (!found.finished && all.size() > versions_.size()) return false;
+    for (std::size_t i = 0; i < found.hits.size(); ++i) {
+      const Tree& tree = *searched[found.trees[i]];
+      best_.push_back({found.hits[i], tree.shard});
+      best_.back().row += tree.first_row;
+    }
     return found.finished;
+  }
+
+  // Those of all shards: one each, or the two of a version with LoggedRows.
+  std::vector<Tree> all_trees() {
+    std::vector<Tree> trees;
+    const auto add = [&](std::uint32_t shard, const Snapshot& snapshot, std::uint64_t first_row,
+                         const Query& query) {
+      trees.push_back({&snapshot, shard, first_row, resolve(query, snapshot, options_.statistics)});
+      trees.back().query.watch = watch_;
+    };
+    for (std::uint32_t s = 0; s < versions_.size(); ++s) {
+      if (state_.logged[s] == nullptr) {
+        add(s, *versions_[s], 0, query_);
+        continue;
+      }
+      versions_[s] = for_searches(versions_[s], 1);
+      const LoggedRows& logged = *versions_[s]->logged;
+      add(s, *logged.base, 0, state_.logged[s]->of_base(query_));
+      add(s, *logged.rows, logged.first_row_beside(), query_);
+    }
+    return trees;
+  }
+
+  // Ahead of a row of the answer there are fewer than k rows of it; a shard has no more rows of a group ahead of it than
+  // the answer. So each shard's own k rows hold all that are in the answer.
+  void ask_for_groups() {
+    if (query_.after) throw InvalidArgument("a sharded index answers no query with both `per` and `after`");
+    std::vector<SearchResult> parts;
+    std::vector<std::pair<ShardHit, std::size_t>> hits;  // and its rank in its part
+    for (std::uint32_t s = 0; s < state_.shards.size(); ++s) {
+      parts.push_back(state_.shards[s].search(query_, options_));
+      stats_ += parts.back().stats;
+      for (std::size_t rank = 0; rank < parts[s].hits.size(); ++rank)
+        hits.push_back({{parts[s].hits[rank], s}, rank});
+    }
+    std::ranges::sort(hits, [](const auto& a, const auto& b) { return ranks_before(a.first, b.first); });
+    std::map<FieldValue, std::size_t> counts;
+    for (const auto& [hit, rank] : hits) {
+      if (query_.k && best_.size() == *query_.k) break;
+      if (++counts[group_value(parts[hit.shard], rank)] <= query_.per->most) best_.push_back(hit);
+    }
+  }
+
+  FieldValue group_value(const SearchResult& part, std::size_t rank) const {
+    const std::vector<Attribute>& attributes = part.snapshot->attributes;
+    if (std::ranges::find(attributes, query_.per->column, &Attribute::name) == attributes.end())
+      return part.field(rank, query_.per->column);
+    const double value = part.attribute(rank, query_.per->column);
+    return std::isnan(value) ? FieldValue() : FieldValue(value);
   }
 
   void ask_each() {
@@ -122,6 +183,7 @@ class Question {
     SearchResult part = state_.shards[shard].search(with_floor(query_, floor), options_);
     const ShardAnswer answers[] = {{shard, 0, std::move(part.hits)}};
     const std::lock_guard lock(mutex_);
+    versions_[shard] = part.snapshot;
     add_to(best_, answers, query_.k);
     stats_ += part.stats;
     if (turn == 0) stats_.engine = part.stats.engine;
@@ -130,6 +192,7 @@ class Question {
   }
 
   const ShardState& state_;
+  std::vector<std::shared_ptr<const Snapshot>> versions_;  // that are searched
   const Query& query_;
   SearchOptions options_;
   Watch* const watch_;

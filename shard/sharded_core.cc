@@ -26,7 +26,8 @@ std::shared_ptr<const ShardState> state_of(std::span<const Index> live, const Sh
   for (const Index& shard : live) {
     state->directories.push_back(manifest.directory_of(state->shards.size()));
     state->shards.push_back(shard.snapshot());
-    state->snapshots.push_back(snapshot_of(state->shards.back()));
+    state->snapshots.push_back(version_of(state->shards.back()));
+    state->logged.push_back(logged_view_of(state->shards.back()));
     parts.push_back(state->shards.back().statistics());
   }
   state->statistics = merge(parts);
@@ -36,7 +37,7 @@ std::shared_ptr<const ShardState> state_of(std::span<const Index> live, const Sh
 ShardedIndex ShardedIndex::of(std::span<const Index> shards) {
   if (shards.empty()) throw InvalidArgument("a sharded index has at least one shard");
   for (std::size_t s = 1; s < shards.size(); ++s)
-    check_same_columns(*snapshot_of(shards[s]), *snapshot_of(shards.front()), "shard " + std::to_string(s));
+    check_same_columns(*version_of(shards[s]), *version_of(shards.front()), "shard " + std::to_string(s));
   return ShardedIndex(std::make_shared<Core>(state_of(shards, {})));
 }
 
@@ -75,7 +76,7 @@ ShardedIndex::Core::Opened ShardedIndex::Core::open_shards() const {
       std::vector<Index> live;
       for (std::size_t s = 0; s < manifest.shards.size(); ++s) {
         live.push_back(open_shard(*files_, manifest, s, options_));
-        check_same_columns(*snapshot_of(live.back()), *snapshot_of(live.front()), shard_name(s, directory_));
+        check_same_columns(*version_of(live.back()), *version_of(live.front()), shard_name(s, directory_));
       }
       return {manifest, std::move(live)};
     } catch (const Error&) {
@@ -123,8 +124,8 @@ Refreshed ShardedIndex::Core::refresh() {
       // Callers hold weights in the order of the attributes.
       const auto same_name = [](const Attribute& a, const Attribute& b) { return a.name == b.name; };
       Opened opened = open_shards();
-      if (!std::ranges::equal(snapshot_of(live_.front())->attributes,
-                              snapshot_of(opened.live.front())->attributes, same_name))
+      if (!std::ranges::equal(version_of(live_.front())->attributes,
+                              version_of(opened.live.front())->attributes, same_name))
         throw InvalidArgument(directory_ +
                               " was replaced by an index with other attributes: open it again to search it");
       adopt(std::move(opened));

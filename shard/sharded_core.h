@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "api/logged_view.h"
 #include "culmen/sharded_index.h"
 #include "index/snapshot.h"
 #include "index/storage/file_system.h"
@@ -26,6 +27,7 @@ struct ShardState {
   std::vector<std::string> directories;                    // their names
   std::vector<Index> shards;                               // which never change
   std::vector<std::shared_ptr<const Snapshot>> snapshots;  // of the same versions
+  std::vector<std::shared_ptr<const LoggedView>> logged;   // of those with LoggedRows; others null
   TableStatistics statistics;
   std::int64_t next_id = 0;
 

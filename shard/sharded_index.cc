@@ -11,6 +11,8 @@
 
 #include "api/batch_answers.h"
 #include "api/handle.h"
+#include "api/ids_where.h"
+#include "api/row_rank.h"
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
 #include "culmen/error.h"
@@ -24,6 +26,14 @@ namespace culmen {
 namespace {
 
 constexpr const char* kShardedHandle = "ShardedIndex";  // for held_by()
+
+std::uint64_t count_in_shards(const ShardState& state, const Query& query, const Cursor& place,
+                              SearchOptions options) {
+  if (options.statistics == nullptr) options.statistics = &state.statistics;
+  std::uint64_t count = 0;
+  for (const Index& shard : state.shards) count += shard.count_before(query, place, options);
+  return count;
+}
 
 // query_of(q) returns query q. Each is searched on one thread.
 void search_each(const ShardState& state, std::size_t num_queries, const auto& query_of,
@@ -127,6 +137,28 @@ double ShardedIndex::score_bound(const Query& query, const SearchOptions& option
   return bound;
 }
 
+std::uint64_t ShardedIndex::count_before(const Query& query, const Cursor& place,
+                                         const SearchOptions& options) const {
+  return count_in_shards(*held_by(core_, kShardedHandle).state(), query, place, options);
+}
+
+std::uint64_t ShardedIndex::count_above(const Query& query, double score,
+                                        const SearchOptions& options) const {
+  return count_before(query, {score, std::numeric_limits<std::int64_t>::min()}, options);
+}
+
+std::optional<RowRank> ShardedIndex::rank_of(const Query& query, std::int64_t id,
+                                             const SearchOptions& options) const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  SearchOptions look_up = options;
+  look_up.engine = Engine::automatic;
+  Watch watch(look_up, 1);
+  const std::vector<Hit> hits = search_shards(*state, only_row(query, id), look_up, watch.if_any()).hits;
+  if (hits.empty()) return std::nullopt;
+  const double score = hits.front().score;
+  return RowRank{count_in_shards(*state, query, {score, id}, options) + 1, score, state->version()};
+}
+
 std::optional<Row> ShardedIndex::get(std::int64_t id) const {
   return shard(shard_of(id, num_shards())).get(id);
 }
@@ -159,6 +191,14 @@ WriteResult ShardedIndex::insert(const TableView& rows, const WriteOptions& opti
 
 WriteResult ShardedIndex::upsert(const TableView& rows, const WriteOptions& options) {
   return write(WriteBatch().upsert(rows), options);
+}
+
+std::vector<std::int64_t> ShardedIndex::ids_where(const Filter& where) const {
+  return find_ids_where(*this, where);
+}
+
+std::uint64_t ShardedIndex::erase_where(const Filter& where) {
+  return erase(ids_where(where));
 }
 
 std::uint64_t ShardedIndex::erase(std::span<const std::int64_t> ids) {
@@ -279,7 +319,8 @@ std::vector<std::string> ShardedIndex::verify(bool deep) const {
   for (std::uint32_t s = 0; s < num_shards; ++s) {
     const std::string name = state->directories[s] + ": ";
     for (const std::string& fault : state->shards[s].verify(deep)) faults.push_back(name + fault);
-    const Snapshot& snapshot = *state->snapshots[s];
+    const std::shared_ptr<const Snapshot> tree = snapshot_of(state->shards[s]);
+    const Snapshot& snapshot = *tree;
     for (const std::uint32_t leaf : snapshot.order().leaves)
       for (std::uint32_t row = 0; row < snapshot.leaf(leaf).num_rows; ++row)
         if (const std::int64_t id = snapshot.leaf_ids(leaf)[row]; shard_of(id, num_shards) != s)

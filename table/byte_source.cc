@@ -20,6 +20,12 @@ namespace {
   throw IoError("cannot " + action + " " + name + ": " + std::generic_category().message(error_number));
 }
 
+// One more than a short source has, whose end is then seen.
+std::size_t bytes_to_sample(const ByteSource& source, std::size_t most) {
+  const std::optional<std::uint64_t> num_bytes = source.num_bytes();
+  return num_bytes && *num_bytes < most ? static_cast<std::size_t>(*num_bytes) + 1 : most;
+}
+
 }  // namespace
 
 std::size_t MemorySource::read(char* out, std::size_t num_bytes) {
@@ -90,6 +96,50 @@ std::optional<std::size_t> FileSource::read_available(char* out, std::size_t num
   if (got < 0) throw_io_error("read", name_, errno);
   position_ += static_cast<std::size_t>(got);
   return static_cast<std::size_t>(got);
+}
+
+SampledSource::SampledSource(ByteSource& source, std::size_t num_bytes)
+    : source_(source), sample_(bytes_to_sample(source, num_bytes), '\0') {
+  const std::size_t num_read = source_.read(sample_.data(), sample_.size());
+  is_whole_ = num_read < sample_.size();
+  sample_.resize(num_read);
+}
+
+SampledSource::SampledSource(ByteSource& pipe, std::size_t num_bytes, const std::function<void()>& on_wait)
+    : source_(pipe), sample_(bytes_to_sample(pipe, num_bytes), '\0') {
+  std::size_t num_read = 0;
+  const auto has_two_lines = [&] { return std::count(sample_.data(), sample_.data() + num_read, '\n') >= 2; };
+  while (!is_whole_ && num_read < sample_.size() && !has_two_lines()) {
+    const std::optional<std::size_t> got =
+        source_.read_available(sample_.data() + num_read, sample_.size() - num_read);
+    is_whole_ = got == std::size_t{0};
+    num_read += got.value_or(0);
+    if (!got) on_wait();
+  }
+  sample_.resize(num_read);
+}
+
+std::size_t SampledSource::take_sample(char* out, std::size_t num_bytes) {
+  const std::size_t count = std::min(num_bytes, sample_.size() - position_);
+  if (count > 0) std::memcpy(out, sample_.data() + position_, count);
+  position_ += count;
+  return count;
+}
+
+std::size_t SampledSource::read(char* out, std::size_t num_bytes) {
+  const std::size_t count = take_sample(out, num_bytes);
+  return count == num_bytes ? count : count + source_.read(out + count, num_bytes - count);
+}
+
+std::optional<std::size_t> SampledSource::read_available(char* out, std::size_t num_bytes) {
+  const std::size_t count = take_sample(out, num_bytes);
+  return count > 0 ? count : source_.read_available(out, num_bytes);
+}
+
+bool SampledSource::rewind() {
+  if (!source_.rewind()) return false;
+  position_ = sample_.size();  // the source has it again
+  return true;
 }
 
 std::size_t RecordedSource::read(char* out, std::size_t num_bytes) {

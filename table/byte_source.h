@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -75,6 +76,32 @@ class FileSource : public ByteSource {
   std::optional<std::uint64_t> size_;  // regular files
   std::int64_t start_ = 0;             // of a regular file
   std::uint64_t position_ = 0;
+};
+
+// A source whose beginning was looked at.
+class SampledSource : public ByteSource {
+ public:
+  // Reads the beginning, up to num_bytes.
+  SampledSource(ByteSource& source, std::size_t num_bytes);
+  // Reads what has arrived, and waits for two lines of text at least. Calls on_wait() while nothing arrives.
+  SampledSource(ByteSource& pipe, std::size_t num_bytes, const std::function<void()>& on_wait);
+
+  std::string_view sample() const { return sample_; }
+  bool is_whole() const { return is_whole_; }  // the sample ends the source
+
+  std::size_t read(char* out, std::size_t num_bytes) override;
+  std::optional<std::size_t> read_available(char* out, std::size_t num_bytes) override;
+  std::optional<std::uint64_t> num_bytes() const override { return source_.num_bytes(); }
+  bool rewind() override;
+  Progress progress() const override { return source_.progress(); }
+
+ private:
+  std::size_t take_sample(char* out, std::size_t num_bytes);
+
+  ByteSource& source_;
+  std::string sample_;
+  bool is_whole_ = false;
+  std::size_t position_ = 0;  // in the sample
 };
 
 // Keeps the bytes of a pipe, so that they can be read again.

@@ -21,19 +21,16 @@ bool begins_like_a_date(std::string_view text) {
 
 }  // namespace
 
-bool is_null_word(std::string_view text) {
-  return text == "NA" || text == "N/A" || text == "NULL" || text == "null" || equals_in_any_case(text, "nan");
-}
-
 std::optional<bool> parse_boolean(std::string_view text) {
   if (equals_in_any_case(text, "true")) return true;
   if (equals_in_any_case(text, "false")) return false;
   return std::nullopt;
 }
 
-void CellKinds::add(std::string_view text, bool quoted, bool ranked) {
+void CellKinds::add(const CellForm& form, std::string_view text, bool quoted, bool ranked) {
   const std::string_view trimmed = trim_blanks(text);
-  if (trimmed.empty() || is_null_word(trimmed)) return add_missing(text, quoted);
+  const bool is_text = quoted && form.quoted_are_texts;
+  if (!is_text && (trimmed.empty() || form.is_null_word(trimmed))) return add_missing(text, quoted);
   if (begins_like_a_date(trimmed)) {
     if (parse_date(trimmed)) {
       set_first(CellType::date);
@@ -42,20 +39,26 @@ void CellKinds::add(std::string_view text, bool quoted, bool ranked) {
     }
     if (const auto timestamp = parse_timestamp(trimmed)) return add_timestamp(*timestamp);
   }
+  if (is_text) {
+    set_first(CellType::text);
+    has_texts_ = true;
+    return;
+  }
   if (parse_boolean(trimmed)) {
     set_first(CellType::boolean);
     has_booleans_ = true;
     return;
   }
-  ParsedNumber number = parse_number(text);
-  if (!ranked && has_leading_zero(trimmed)) number.kind = NumberKind::not_a_number;
-  switch (number.kind) {
+  std::string scratch;
+  const CellNumber number = form.read_number(text, scratch);
+  has_refused_ |= number.is_ambiguous;
+  switch (!ranked && number.has_zero ? NumberKind::not_a_number : number.number.kind) {
     case NumberKind::finite:
-      return add_number(!is_integer_literal(trimmed) || !is_in_int64(number.value));
+      return add_number(!number.is_integer || !is_in_int64(number.number.value), number.unit);
     case NumberKind::inexact_integer:
-      if (parse_integer(text).kind == NumberKind::finite) {
+      if (parse_integer(form.plain_number(text, scratch)).kind == NumberKind::finite) {
         has_wide_integers_ = true;
-        return add_number(!is_integer_literal(trimmed));
+        return add_number(!number.is_integer, number.unit);
       }
       set_first(CellType::text);
       has_texts_ = true;  // more digits than any number type holds
@@ -94,6 +97,9 @@ void CellKinds::add_timestamp(const ParsedTimestamp& timestamp) {
 
 void CellKinds::merge(const CellKinds& other) {
   if (is_empty()) first_ = other.first_;
+  mixes_units_ |=
+      other.mixes_units_ || (first_unit_ && other.first_unit_ && first_unit_ != other.first_unit_);
+  if (!first_unit_) first_unit_ = other.first_unit_;
   if (other.has_zoned_times_) {
     min_offset_ = has_zoned_times_ ? std::min(min_offset_, other.min_offset_) : other.min_offset_;
     max_offset_ = has_zoned_times_ ? std::max(max_offset_, other.max_offset_) : other.max_offset_;
@@ -120,7 +126,7 @@ bool CellKinds::is_empty() const {
 CellType CellKinds::type() const {
   const bool has_times = has_local_times_ || has_zoned_times_;
   const int num_kinds = (has_numbers_ ? 1 : 0) + (has_booleans_ ? 1 : 0) + (has_dates_ || has_times ? 1 : 0);
-  if (has_texts_ || num_kinds != 1) return CellType::text;
+  if (has_texts_ || num_kinds != 1 || mixes_units_) return CellType::text;
   if (has_numbers_) return has_wide_integers_ && !has_fractions_ ? CellType::integer : CellType::number;
   if (has_booleans_) return CellType::boolean;
   if (!has_times) return CellType::date;

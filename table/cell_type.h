@@ -7,6 +7,7 @@
 
 #include "base/calendar.h"
 #include "culmen/schema.h"
+#include "table/cell_form.h"
 
 namespace culmen::io {
 
@@ -20,9 +21,6 @@ enum class CellType : std::uint8_t {
   text,
 };
 
-// A word for a missing value in a column of another type than text: NA, N/A, NULL, null, and NaN in any case.
-bool is_null_word(std::string_view text);
-
 // Whether an integral float64 is an int64, too.
 inline bool is_in_int64(double value) {
   return value >= -0x1p63 && value < 0x1p63;
@@ -35,21 +33,24 @@ std::optional<bool> parse_boolean(std::string_view text);
 class CellKinds {
  public:
   // `ranked`: the column holds numbers. In others a number with a leading zero is a text, such as a zip code.
-  void add(std::string_view text, bool quoted, bool ranked = false);
+  void add(const CellForm& form, std::string_view text, bool quoted, bool ranked = false);
   void add_missing(std::string_view text,
                    bool quoted);  // what is a missing value unless the column holds texts
-  void add_number(bool has_fraction) {
+  void add_number(bool has_fraction, Unit unit = Unit::none) {
     set_first(CellType::number);
+    if (!first_unit_) first_unit_ = unit;
     has_numbers_ = true;
     has_fractions_ |= has_fraction;
+    mixes_units_ |= unit != *first_unit_;
   }
   void add_refused() { has_refused_ = true; }
   void add_timestamp(const ParsedTimestamp& timestamp);
   void merge(const CellKinds& other);
 
-  bool is_empty() const;                                       // nothing but missing values
-  bool is_blank() const { return is_empty() && !has_words_; }  // and these are empty cells
-  CellType type() const;                                       // text if it is empty
+  bool is_empty() const;                                          // nothing but missing values
+  bool is_blank() const { return is_empty() && !has_words_; }     // and these are empty cells
+  std::optional<Unit> first_unit() const { return first_unit_; }  // of the first number
+  CellType type() const;                                          // text if it is empty
   CellType first_type() const { return first_; }  // of the first cell that is not missing; number
   ColumnFormat format() const;                    // of the type
   // True if a cell cannot be kept, unless the column holds texts: an infinity, or an integer that float64 does not hold
@@ -73,6 +74,8 @@ class CellKinds {
   bool has_zoned_times_ = false;
   bool is_beyond_nanoseconds_ = false;  // a timestamp outside of the years 1677 to 2262
   bool has_texts_ = false;
+  std::optional<Unit> first_unit_;
+  bool mixes_units_ = false;
   int num_fraction_digits_ = 0;
   int min_offset_ = 0, max_offset_ = 0;  // of zones, in minutes
 };

@@ -1,5 +1,7 @@
 #include "table/csv_batches.h"
 
+#include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -7,6 +9,7 @@
 #include "culmen/error.h"
 #include "table/csv_columns.h"
 #include "table/csv_reader.h"
+#include "table/json_lines.h"
 
 namespace culmen::io {
 namespace {
@@ -161,13 +164,23 @@ BatchTotals BatchSink::finish() {
 
 }  // namespace
 
-BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, const ReadOptions& options,
-                                char delimiter, const BatchOptions& batches,
-                                const std::function<void(const TableBatch&)>& take, const CsvTuning& tuning) {
+namespace {
+
+// While a pipe has no data.
+std::function<void()> progress_of(const ByteSource& source, const ReadOptions& options) {
+  return [&] {
+    const Progress progress = source.progress();
+    if (options.on_progress) options.on_progress(progress.done_bytes, progress.total_bytes);
+  };
+}
+
+BatchTotals read_found(ByteSource& source, const std::string& name, const ReadOptions& options,
+                       const FoundDialect& found, const BatchOptions& batches,
+                       const std::function<void(const TableBatch&)>& take, const CsvTuning& tuning) {
   BatchTotals totals;
   with_threads(options.num_threads, [&] {
     BatchSink sink(name, options, batches, take);
-    CsvParser parser(source, name, options, delimiter, tuning, ReadPolicy::as_it_comes, true);
+    CsvParser parser(source, name, options, found, tuning, ReadPolicy::as_it_comes, true);
     parser.skip(batches.skip_rows);
     parser.hinting([&] {
       parser.parse(sink);
@@ -175,6 +188,25 @@ BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, con
     });
   });
   return totals;
+}
+
+}  // namespace
+
+BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, const ReadOptions& options,
+                                char delimiter, const BatchOptions& batches,
+                                const std::function<void(const TableBatch&)>& take, const CsvTuning& tuning) {
+  check_dialect(options.dialect);
+  SampledSource sampled(source, kSampleBytes, progress_of(source, options));
+  const FoundDialect found = find_dialect(sampled.sample(), sampled.is_whole(), delimiter, options, name);
+  return read_found(sampled, name, options, found, batches, take, tuning);
+}
+
+BatchTotals read_json_lines_in_batches(std::unique_ptr<ByteSource> lines, const std::string& name,
+                                       const ReadOptions& options, const BatchOptions& batches,
+                                       const std::function<void(const TableBatch&)>& take,
+                                       const CsvTuning& tuning) {
+  const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name);
+  return read_found(*csv, name, options, dialect_of_json_lines(options), batches, take, tuning);
 }
 
 }  // namespace culmen::io

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "culmen/table_io.h"
@@ -17,5 +18,11 @@ BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, con
                                 char delimiter, const BatchOptions& batches,
                                 const std::function<void(const TableBatch&)>& take,
                                 const CsvTuning& tuning = kBatchTuning);
+
+// The same of JSON Lines.
+BatchTotals read_json_lines_in_batches(std::unique_ptr<ByteSource> lines, const std::string& name,
+                                       const ReadOptions& options, const BatchOptions& batches,
+                                       const std::function<void(const TableBatch&)>& take,
+                                       const CsvTuning& tuning = kBatchTuning);
 
 }  // namespace culmen::io

@@ -15,6 +15,12 @@ namespace {
 
 constexpr double kMissingNumber = std::numeric_limits<double>::quiet_NaN();
 
+// What CsvChunkParser::seen_numbers_ remembers of a column: the units, and whether a number was not written as an integer.
+constexpr std::uint8_t kSeenFraction = 1;
+constexpr std::uint8_t seen_bit(Unit unit) {
+  return static_cast<std::uint8_t>(2 << static_cast<int>(unit));
+}
+
 std::string_view expected_text(const CsvColumn& column) {
   switch (column.type) {
     case CellType::number:
@@ -49,7 +55,18 @@ std::string_view unit_name(TimeUnit unit) {
 }
 
 // Why a cell of the right kind is refused.
-std::string reason_of(const CsvColumn& column, NumberKind kind, std::string_view text) {
+std::string reason_of(const CsvColumn& column, const CellForm& form, NumberKind kind, std::string_view text) {
+  if (column.type == CellType::number && kind == NumberKind::not_a_number) {
+    std::string scratch;
+    const CellNumber number = form.read_number(text, scratch);
+    if (number.is_ambiguous)
+      return ": nothing says whether its mark is a decimal one or one between thousands";
+    if (number.number.kind != NumberKind::finite || !column.form.unit || number.unit == *column.form.unit)
+      return "";
+    const std::string_view unit = unit_sign(*column.form.unit);
+    return unit.empty() ? ", and other numbers have no unit"
+                        : std::string(", and other numbers are in ").append(unit);
+  }
   if (column.type == CellType::timestamp) {
     const auto timestamp = parse_timestamp(trim_blanks(text));
     if (!timestamp || timestamp->has_zone != column.has_zone) return "";
@@ -92,11 +109,15 @@ void CsvRows::clear(const CsvSchema& schema) {
 
 CsvChunkParser::CsvChunkParser(const CsvSchema& schema)
     : schema_(schema),
-      splitter_(schema.delimiter, schema.names.size()),
+      splitter_(schema.delimiter, schema.names.size(), schema.is_json_lines),
       seen_numbers_(schema.columns.size() + 1) {
   for (std::size_t i = 0; i < schema.columns.size(); ++i) {
     const CsvColumn& column = schema.columns[i];
-    const Use use = column.is_text() ? Use::text : column.type == CellType::number ? Use::number : Use::value;
+    const bool is_formed = column.form.has_groups || column.form.unit.value_or(Unit::none) != Unit::none;
+    const Use use = column.is_text()                  ? Use::text
+                    : column.type != CellType::number ? Use::value
+                    : is_formed                       ? Use::formed
+                                                      : Use::number;
     targets_.push_back({column.kept.position, use, i, column.slot});
   }
   if (schema.id) targets_.push_back({*schema.id, Use::id, 0, 0});
@@ -129,16 +150,20 @@ void CsvChunkParser::parse(const char* begin, const char* end, bool at_end_of_fi
     rows.next = next;
   }
   for (std::size_t column = 0; column < schema_.columns.size(); ++column)
-    if (seen_numbers_[column] != 0) rows.kinds[column].add_number(seen_numbers_[column] != 1);
+    for (const Unit unit : kAllUnits)
+      if ((seen_numbers_[column] & seen_bit(unit)) != 0)
+        rows.kinds[column].add_number((seen_numbers_[column] & kSeenFraction) != 0, unit);
 }
 
 // Returns the end of the cell, or nullptr. `seen` is for seen_numbers_, if the cell ends there.
 const char* CsvChunkParser::parse_plain_number(const Target& target, const char* cell, const char* end,
                                                CsvRows& rows, std::uint8_t& seen) {
   bool has_fraction = false;
-  const char* const after = parse_leading_number(cell, end, row_values_[target.slot], has_fraction);
+  const char* const after =
+      parse_leading_number(cell, end, row_values_[target.slot], has_fraction, schema_.form.decimal);
+  if (has_fraction && !schema_.form.is_settled) return nullptr;
   if (after == nullptr) return parse_plain_gap(target, cell, end, rows);
-  seen = has_fraction ? 3 : 1;
+  seen = seen_bit(Unit::none) | (has_fraction ? kSeenFraction : 0);
   return after;
 }
 
@@ -153,7 +178,7 @@ const char* CsvChunkParser::parse_plain_row(const char* record, const char* end,
     if (target.position > 0) ++pos;
     std::uint8_t seen = 0;
     pos = target.use == Use::number ? parse_plain_number(target, pos, end, rows, seen)
-                                    : parse_plain_cell(target, pos, end, rows);
+                                    : parse_plain_cell(target, pos, end, rows, seen);
     if (pos && is_last && pos != end && *pos == '\r') ++pos;
     if (pos && pos != end && *pos == (is_last ? '\n' : schema_.delimiter)) {
       seen_numbers_[target.column] |= seen;
@@ -174,7 +199,7 @@ const char* CsvChunkParser::parse_plain_row(const char* record, const char* end,
 
 // A cell of another use. Returns its end, or nullptr.
 const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* cell, const char* end,
-                                             CsvRows& rows) {
+                                             CsvRows& rows, std::uint8_t& seen) {
   if (target.use == Use::id) {
     rows.ids.push_back(0);
     const auto [after, error] = std::from_chars(cell, end, rows.ids.back());
@@ -183,6 +208,8 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
   const char* const after = splitter_.find_special(cell, end);
   if (target.use == Use::none) return after;
   const std::string_view text(cell, static_cast<std::size_t>(after - cell));
+  if (target.use == Use::formed && text.empty()) return parse_plain_gap(target, cell, end, rows);
+  if (target.use == Use::formed) return parse_plain_formed(target, text, seen) ? after : nullptr;
   if (target.use == Use::value) {
     if (text.empty()) return parse_plain_gap(target, cell, end, rows);
     const auto value = parse_value(schema_.columns[target.column], text, rows.kinds[target.column]);
@@ -195,9 +222,22 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
     rows.labels.add(text);
     return after;
   }
-  rows.texts[target.slot].add(text);
-  if (text.empty()) rows.missing.push_back({rows.num_rows, target.column});
+  const bool is_missing = text.empty() || (schema_.form.null_words && schema_.form.is_null_word(text));
+  rows.texts[target.slot].add(is_missing ? std::string_view() : text);
+  if (is_missing) rows.missing.push_back({rows.num_rows, target.column});
   return after;
+}
+
+// A number that may have a unit and marks between thousands.
+bool CsvChunkParser::parse_plain_formed(const Target& target, std::string_view text, std::uint8_t& seen) {
+  const CellNumber number = schema_.form.read_number(text, number_scratch_);
+  if (number.number.kind != NumberKind::finite || number.has_zero || number.is_ambiguous ||
+      !fits_unit(schema_.columns[target.column], number.unit))
+    return false;
+  row_values_[target.slot] = number.number.value;
+  const bool has_fraction = !number.is_integer || !is_in_int64(number.number.value);
+  seen = seen_bit(number.unit) | (has_fraction ? kSeenFraction : 0);
+  return true;
 }
 
 // An empty cell where nothing speaks against a missing value.
@@ -217,12 +257,18 @@ const char* CsvChunkParser::parse_any_row(const char* record, const char* end, b
   if (state == RecordState::incomplete) return nullptr;
   remedy_ = InputError::Remedy::none;
   if (state == RecordState::refused) fault_ = splitter_.fault();
+  if (state == RecordState::complete && is_blank_line(splitter_, schema_)) {
+    ++rows.num_lines;
+    return splitter_.next();
+  }
   if (state == RecordState::complete && splitter_.num_fields() != schema_.names.size()) {
     refuse_ragged(rows);
     return nullptr;
   }
   if (state == RecordState::refused || !parse_cells(rows)) {
-    const auto lines_before = static_cast<std::uint64_t>(std::count(record, fault_.position, '\n'));
+    const auto lines_before = schema_.is_json_lines
+                                  ? std::uint64_t{0}
+                                  : static_cast<std::uint64_t>(std::count(record, fault_.position, '\n'));
     rows.fault = {rows.num_lines + lines_before, fault_.field + 1, fault_.what, remedy_};
     return nullptr;
   }
@@ -270,6 +316,7 @@ void CsvChunkParser::undo_row(CsvRows& rows) const {
 bool CsvChunkParser::parse_cell(const Target& target, CsvRows& rows) {
   switch (target.use) {
     case Use::number:
+    case Use::formed:
       return parse_number_cell(target, rows);
     case Use::value:
       return parse_value_cell(target, rows);
@@ -286,26 +333,42 @@ bool CsvChunkParser::parse_cell(const Target& target, CsvRows& rows) {
 }
 
 bool CsvChunkParser::parse_number_cell(const Target& target, CsvRows& rows) {
-  const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
-  const ParsedNumber number = parse_number(text);
+  const CsvField& field = splitter_.fields()[target.position];
+  const std::string_view text = field_value(field, scratch_);
+  if (field.quoted && schema_.form.quoted_are_texts)
+    return take_other(target, NumberKind::not_a_number, text, rows);
+  const CellNumber cell = schema_.form.read_number(text, number_scratch_);
+  const ParsedNumber& number = cell.number;
   const CsvColumn& column = schema_.columns[target.column];
-  if (column.is_found() && has_leading_zero(trim_blanks(text)))
+  const std::string_view trimmed = trim_blanks(text);
+  if (trimmed.empty() || schema_.form.is_null_word(trimmed)) return take_missing(target, text, rows);
+  if (column.is_found() && cell.has_zero) return take_other(target, NumberKind::not_a_number, text, rows);
+  if (cell.is_ambiguous) return take_ambiguous(target, text, rows);
+  if (number.kind == NumberKind::finite && !fits_unit(column, cell.unit))
     return take_other(target, NumberKind::not_a_number, text, rows);
   if (number.kind == NumberKind::finite) {
     row_values_[target.slot] = number.value;
-    rows.kinds[target.column].add_number(!is_integer_literal(trim_blanks(text)) ||
-                                         !is_in_int64(number.value));
+    rows.kinds[target.column].add_number(!cell.is_integer || !is_in_int64(number.value), cell.unit);
     return true;
   }
-  const bool is_missing = number.kind == NumberKind::empty || number.kind == NumberKind::nan;
-  if (is_missing || is_null_word(trim_blanks(text))) return take_missing(target, text, rows);
+  if (number.kind == NumberKind::nan) return take_missing(target, text, rows);
   return take_other(target, number.kind, text, rows);
 }
 
+// While the type is a guess, every unit is taken: CellKinds remembers that they differ.
+bool CsvChunkParser::fits_unit(const CsvColumn& column, Unit unit) const {
+  return !column.is_fixed || !column.form.unit || *column.form.unit == unit;
+}
+
 bool CsvChunkParser::parse_value_cell(const Target& target, CsvRows& rows) {
-  const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
+  const CsvField& field = splitter_.fields()[target.position];
+  const std::string_view text = field_value(field, scratch_);
   const std::string_view trimmed = trim_blanks(text);
-  if (trimmed.empty() || is_null_word(trimmed)) return take_missing(target, text, rows);
+  const bool is_time = schema_.columns[target.column].type == CellType::date ||
+                       schema_.columns[target.column].type == CellType::timestamp;
+  if (field.quoted && schema_.form.quoted_are_texts && !is_time)
+    return take_other(target, NumberKind::not_a_number, text, rows);
+  if (trimmed.empty() || schema_.form.is_null_word(trimmed)) return take_missing(target, text, rows);
   const CsvColumn& column = schema_.columns[target.column];
   const auto value = parse_value(column, trimmed, rows.kinds[target.column]);
   if (!value) {
@@ -322,6 +385,7 @@ std::optional<std::int64_t> CsvChunkParser::parse_value(const CsvColumn& column,
                                                         CellKinds& kinds) {
   switch (column.type) {
     case CellType::integer: {
+      text = schema_.form.plain_number(text, number_scratch_);
       if (column.is_found() && has_leading_zero(text)) return std::nullopt;
       if (column.is_fixed) return parse_whole(text);
       const ParsedInteger integer = parse_integer(text);
@@ -361,7 +425,8 @@ bool CsvChunkParser::parse_text_cell(const Target& target, CsvRows& rows) {
     return refuse(target.position, "UTF-8 text", text, kOtherEncodingHint,
                   schema_.has_choice ? InputError::Remedy::none : InputError::Remedy::choose_columns);
   }
-  if (text.empty() && !field.quoted) {
+  const bool is_null_word = schema_.form.null_words && schema_.form.is_null_word(text);
+  if (!field.quoted && (text.empty() || is_null_word)) {
     set_missing(target, rows);
   } else {
     rows.texts[target.slot].add(text);
@@ -391,7 +456,7 @@ bool CsvChunkParser::parse_label(const Target& target, CsvRows& rows) {
 }
 
 void CsvChunkParser::set_missing(const Target& target, CsvRows& rows) {
-  if (target.use == Use::number) {
+  if (target.use == Use::number || target.use == Use::formed) {
     row_values_[target.slot] = kMissingNumber;
     return;
   }
@@ -427,14 +492,22 @@ bool CsvChunkParser::take_other(const Target& target, NumberKind kind, std::stri
     row_has_null_ = true;
     return true;
   }
-  rows.kinds[target.column].add(text, splitter_.fields()[target.position].quoted, column.kept.is_attribute);
+  rows.kinds[target.column].add(schema_.form, text, splitter_.fields()[target.position].quoted,
+                                column.kept.is_attribute);
   return !column.is_fixed || refuse_cell(target, kind, text);
+}
+
+// A number of which nothing says what its mark is. Returns false if it is refused.
+bool CsvChunkParser::take_ambiguous(const Target& target, std::string_view text, CsvRows& rows) {
+  take_other(target, NumberKind::not_a_number, text, rows);
+  remedy_ = InputError::Remedy::give_decimal;
+  return !schema_.columns[target.column].is_fixed;
 }
 
 bool CsvChunkParser::refuse_cell(const Target& target, NumberKind kind, std::string_view text) {
   const CsvColumn& column = schema_.columns[target.column];
   const bool drop_helps = kind == NumberKind::empty || kind == NumberKind::infinite;
-  return refuse(target.position, expected_text(column), text, reason_of(column, kind, text),
+  return refuse(target.position, expected_text(column), text, reason_of(column, schema_.form, kind, text),
                 drop_helps ? InputError::Remedy::drop_nulls : InputError::Remedy::none);
 }
 

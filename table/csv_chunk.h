@@ -84,11 +84,12 @@ class CsvChunkParser {
   enum class Use : std::uint8_t {
     none,
     number,
-    value,
+    formed,  // a number with a unit, or with marks between thousands
+    value,   // neither a number nor a text
     text,
     id,
     label
-  };  // value: neither a number nor a text
+  };
   struct Target {
     std::size_t position;  // in the file
     Use use;
@@ -99,7 +100,8 @@ class CsvChunkParser {
   const char* parse_plain_row(const char* record, const char* end, CsvRows& rows);
   inline const char* parse_plain_number(const Target& target, const char* cell, const char* end,
                                         CsvRows& rows, std::uint8_t& seen);
-  const char* parse_plain_cell(const Target& target, const char* cell, const char* end, CsvRows& rows);
+  const char* parse_plain_cell(const Target& target, const char* cell, const char* end, CsvRows& rows,
+                               std::uint8_t& seen);
   const char* parse_plain_gap(const Target& target, const char* cell, const char* end, CsvRows& rows);
   const char* parse_any_row(const char* record, const char* end, bool at_end_of_file, CsvRows& rows);
   bool parse_cells(CsvRows& rows);
@@ -107,7 +109,9 @@ class CsvChunkParser {
   void begin_row(CsvRows& rows);
   void end_row(std::uint64_t num_lines, CsvRows& rows) const;
   void undo_row(CsvRows& rows) const;
+  bool parse_plain_formed(const Target& target, std::string_view text, std::uint8_t& seen);
   bool parse_number_cell(const Target& target, CsvRows& rows);
+  bool fits_unit(const CsvColumn& column, Unit unit) const;
   bool parse_value_cell(const Target& target, CsvRows& rows);
   std::optional<std::int64_t> parse_value(const CsvColumn& column, std::string_view text, CellKinds& kinds);
   std::optional<std::int64_t> parse_time(const CsvColumn& column, std::string_view text, CellKinds& kinds);
@@ -116,6 +120,7 @@ class CsvChunkParser {
   bool parse_label(const Target& target, CsvRows& rows);
   void set_missing(const Target& target, CsvRows& rows);
   bool take_missing(const Target& target, std::string_view text, CsvRows& rows);
+  bool take_ambiguous(const Target& target, std::string_view text, CsvRows& rows);
   bool take_other(const Target& target, NumberKind kind, std::string_view text, CsvRows& rows);
   bool refuse(std::size_t position, std::string_view expected, std::string_view found,
               std::string_view reason, InputError::Remedy remedy);
@@ -127,8 +132,8 @@ class CsvChunkParser {
   std::vector<Target> plain_targets_;  // one per column of the file; empty if a column has two uses
   std::size_t num_misses_ = 0;         // rows since the last plain one
   RecordSplitter splitter_;
-  std::string scratch_;
-  // [num_columns + 1] 1: a number was seen; 3: one that is not written as an integer, too.
+  std::string scratch_, number_scratch_;
+  // [num_columns + 1] of the numbers in plain rows.
   std::vector<std::uint8_t> seen_numbers_;
 
   // The current row.

@@ -26,7 +26,7 @@ constexpr OtherFormat kOtherFormats[] = {
     {"\xFE\xFF", "UTF-16 (convert it with: iconv -f UTF-16 -t UTF-8)"},
     {"\x1F\x8B", "gzip data (decompress it with gzip -dc, or give it as a file named .csv.gz)"},
     {"\x28\xB5\x2F", "zstd data (decompress it with zstd -dc, or give it as a file named .csv.zst)"},
-    {"\xFD\x37\x7A", "xz data (decompress it with xz -dc)"},
+    {"\xFD\x37\x7A", "xz data (decompress it with xz -dc, or give it as a file named .csv.xz)"},
     {"PK\x03", "a ZIP archive or a spreadsheet (unpack it, or save it as CSV)"},
     {"\x93NU", "a NumPy array (give it as a file named .npy)"},
 };
@@ -70,14 +70,9 @@ std::vector<std::string> parse_header(const RecordSplitter& splitter, const std:
 
 struct Separator {
   char letter;
-  const char *name, *remedy;
+  const char* name;
 };
-constexpr Separator kSeparators[] = {
-    {',', "comma", "name the file .csv"},
-    {'\t', "tab", "name the file .tsv"},
-    {';', "semicolon", "save it with commas between columns, and points in numbers"},
-    {'|', "bar", "save it with commas between columns"},
-};
+constexpr Separator kSeparators[] = {{',', "comma"}, {'\t', "tab"}, {';', "semicolon"}, {'|', "bar"}};
 
 // If the header has none of the separators that are expected, but others.
 std::string hint_of_separator(std::string_view header, char expected) {
@@ -91,20 +86,9 @@ std::string hint_of_separator(std::string_view header, char expected) {
   const auto* wanted = std::ranges::find(kSeparators, expected, &Separator::letter);
   for (const Separator& other : kSeparators)
     if (unquoted.find(other.letter) != std::string::npos)
-      return std::string(" (the header has a ") + other.name + " and no " + wanted->name + ": " +
-             other.remedy + ")";
+      return std::string(" (the header has a ") + other.name + " and no " + wanted->name +
+             ": is that the delimiter?)";
   return {};
-}
-
-// A file without a header would lose its first row. Names that are numbers can be quoted, or chosen.
-void require_names(const RecordSplitter& splitter, const std::string& name) {
-  const auto is_number = [](const CsvField& field) {
-    return !field.quoted && parse_number(field.text).kind == NumberKind::finite;
-  };
-  if (std::ranges::all_of(splitter.fields(), is_number))
-    throw_csv_fault(name, 1, 1,
-                    "expected a header line, found only numbers: put a line of names above them, or quotes "
-                    "around them if they are names");
 }
 
 // The first end of a record at or after `pos`. `in_quotes`: `pos` is within a quoted field.
@@ -151,19 +135,17 @@ void throw_csv_fault(const std::string& name, std::uint64_t line, std::size_t co
   throw InputError(name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what, remedy);
 }
 
-CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
-                     const CsvTuning& tuning, ReadPolicy policy, bool once)
+CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options,
+                     const FoundDialect& found, const CsvTuning& tuning, ReadPolicy policy, bool once)
     : name_(name),
       options_(options),
+      found_(found),
       tuning_(tuning),
       windows_(source, tuning.window_bytes, kMaxLineBytes, policy),
       once_(once) {
-  constexpr std::string_view kDelimiters = ",\t;|";
-  if (kDelimiters.find(delimiter) == std::string_view::npos) {
-    throw InvalidArgument("expected a comma, tab, semicolon or bar as the delimiter, found " +
-                          quote_excerpt({&delimiter, 1}));
-  }
-  schema_.delimiter = delimiter;
+  schema_.delimiter = *found.dialect.delimiter;
+  schema_.form = found.form;
+  schema_.is_json_lines = found.is_json_lines;
   schema_.nulls = options.nulls;
 }
 
@@ -182,40 +164,60 @@ void CsvParser::parse(CsvRowSink& sink) {
   }
 }
 
-// Returns the rest of the first window after the header.
+// Returns the rest of the first window after the header. Blank lines above it are skipped.
 std::string_view CsvParser::read_header() {
   std::string_view text = windows_.next({});
   while (text.size() < kBeginningBytes && !windows_.is_last()) text = windows_.next(text);
   text = drop_byte_order_mark(text, name_);
   RecordSplitter splitter(schema_.delimiter, kMaxColumns);
+  const auto take_record = [&] {
+    num_lines_ += splitter.num_lines();
+    text.remove_prefix(static_cast<std::size_t>(splitter.next() - text.data()));
+  };
+  for (text = split_first_record(splitter, text); splitter.is_blank();
+       text = split_first_record(splitter, text))
+    take_record();
+  name_columns(splitter);
+  if (*found_.dialect.has_header) take_record();
+  if (found_.is_json_lines) num_lines_ = 0;  // the header is no line of the file
+  return text;
+}
+
+// Returns the text, or that of a later window if the record ends there.
+std::string_view CsvParser::split_first_record(RecordSplitter& splitter, std::string_view text) {
   RecordState state = RecordState::incomplete;
   for (;;) {
     if (!text.empty()) state = splitter.split(text.data(), text.data() + text.size(), windows_.is_last());
     if (state != RecordState::incomplete) break;
-    if (windows_.is_last()) throw_csv_fault(name_, 1, 1, "expected a header line, found an empty file");
+    if (windows_.is_last())
+      throw_csv_fault(name_, num_lines_ + 1, 1,
+                      *found_.dialect.has_header ? "expected a header line, found an empty file"
+                                                 : "expected a row, found an empty file");
     text = windows_.next(text);
   }
-  separator_hint_ = hint_of_separator(text, schema_.delimiter);
+  if (num_lines_ == 0 && !found_.is_json_lines) separator_hint_ = hint_of_separator(text, schema_.delimiter);
   if (state == RecordState::refused) {
     const RecordFault& fault = splitter.fault();
     const auto lines_before = static_cast<std::uint64_t>(std::count(text.data(), fault.position, '\n'));
-    throw_csv_fault(name_, lines_before + 1, fault.field + 1, fault.what);
+    throw_csv_fault(name_, num_lines_ + lines_before + 1, fault.field + 1, fault.what);
   }
-  schema_.names = parse_header(splitter, name_);
-  if (options_.attributes.empty() && !options_.schema) require_names(splitter, name_);
-  selection_ = select_columns(schema_.names, options_, name_);
+  return text;
+}
+
+void CsvParser::name_columns(const RecordSplitter& first_record) {
+  const bool has_header = *found_.dialect.has_header;
+  schema_.names = has_header ? parse_header(first_record, name_)
+                             : default_column_names(std::min(first_record.num_fields(), kMaxColumns));
+  selection_ = select_columns(schema_.names, options_, name_, !has_header);
   schema_.id = selection_.id;
   schema_.label = selection_.label;
   schema_.has_choice = selection_.has_choice;
-  num_lines_ = splitter.num_lines();
-  text.remove_prefix(static_cast<std::size_t>(splitter.next() - text.data()));
-  return text;
 }
 
 // Returns the rest of the window after the skipped records.
 std::string_view CsvParser::skip_records(std::string_view text) {
-  RecordSplitter splitter(schema_.delimiter, schema_.names.size());
-  for (; num_left_to_skip_ > 0; --num_left_to_skip_) {
+  RecordSplitter splitter(schema_.delimiter, schema_.names.size(), schema_.is_json_lines);
+  while (num_left_to_skip_ > 0) {
     RecordState state = RecordState::incomplete;
     for (;;) {
       if (!text.empty()) state = splitter.split(text.data(), text.data() + text.size(), windows_.is_last());
@@ -223,6 +225,7 @@ std::string_view CsvParser::skip_records(std::string_view text) {
       text = windows_.next(text);
     }
     if (state != RecordState::complete) break;
+    if (!is_blank_line(splitter, schema_)) --num_left_to_skip_;
     num_lines_ += splitter.num_lines();
     text.remove_prefix(static_cast<std::size_t>(splitter.next() - text.data()));
   }
@@ -240,9 +243,13 @@ std::string_view CsvParser::determine_columns(std::string_view text) {
     while (add_kinds_of_first_rows(text) == 0 && !windows_.is_last()) text = windows_.next(text);
   std::vector<CsvColumn> columns;
   for (std::size_t i = 0; i < selection_.columns.size(); ++i)
-    columns.push_back(guess_column(selection_.columns[i], kinds_[i], once_));
+    columns.push_back(guess_column(selection_.columns[i], form_of(selection_.columns[i]), kinds_[i], once_));
   schema_.set_columns(std::move(columns));
   return text;
+}
+
+ColumnForm CsvParser::form_of(const KeptColumn& column) const {
+  return column.position < found_.columns.size() ? found_.columns[column.position] : ColumnForm{};
 }
 
 // Returns the number of records it looked at; 1 if the first one is faulty, which the parser reports.
@@ -254,14 +261,15 @@ std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
   for (const char* pos = text.data(); pos != text.data() + text.size() && num_records < kMaxRecords;) {
     const RecordState state = splitter.split(pos, text.data() + text.size(), windows_.is_last());
     if (state == RecordState::incomplete) break;
+    pos = splitter.next();
+    if (state == RecordState::complete && is_blank_line(splitter, schema_)) continue;
     ++num_records;
     if (state == RecordState::refused || splitter.num_fields() != schema_.names.size()) break;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       const KeptColumn& column = selection_.columns[i];
       const CsvField& field = splitter.fields()[column.position];
-      kinds_[i].add(field_value(field, scratch), field.quoted, column.is_attribute);
+      kinds_[i].add(schema_.form, field_value(field, scratch), field.quoted, column.is_attribute);
     }
-    pos = splitter.next();
   }
   return num_records;
 }

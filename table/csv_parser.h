@@ -17,6 +17,7 @@
 #include "culmen/table_io.h"
 #include "table/byte_source.h"
 #include "table/csv_chunk.h"
+#include "table/find_dialect.h"
 #include "table/window_stream.h"
 
 namespace culmen::io {
@@ -50,10 +51,9 @@ class CsvRowSink {
 
 class CsvParser {
  public:
-  // Throws InvalidArgument for a delimiter that cannot be one. The first rows suggest the types of the columns; `once`:
-  // they determine them, as the source will not be read again.
-  CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
-            const CsvTuning& tuning, ReadPolicy policy, bool once);
+  // The first rows suggest the types of the columns; `once`: they determine them, as the source will not be read again.
+  CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options,
+            const FoundDialect& found, const CsvTuning& tuning, ReadPolicy policy, bool once);
 
   // Says what the columns are, as an earlier pass over the source has found.
   void set_columns(std::vector<CsvColumn> columns) { known_columns_ = std::move(columns); }
@@ -75,8 +75,11 @@ class CsvParser {
 
  private:
   std::string_view read_header();
+  std::string_view split_first_record(RecordSplitter& splitter, std::string_view text);
+  void name_columns(const RecordSplitter& first_record);
   std::string_view skip_records(std::string_view text);
   std::string_view determine_columns(std::string_view text);
+  ColumnForm form_of(const KeptColumn& column) const;
   std::size_t add_kinds_of_first_rows(std::string_view text);
   std::string_view parse_window(std::string_view window, CsvRowSink& sink);
   std::size_t parse_chunks(const std::vector<const char*>& cuts);
@@ -84,6 +87,7 @@ class CsvParser {
 
   const std::string& name_;
   const ReadOptions& options_;
+  const FoundDialect& found_;
   const CsvTuning tuning_;
   WindowStream windows_;
   const bool once_;

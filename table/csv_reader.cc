@@ -1,12 +1,14 @@
 #include "table/csv_reader.h"
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/with_threads.h"
 #include "table/csv_columns.h"
+#include "table/json_lines.h"
 #include "table/text.h"
 #include "table/unique_ids.h"
 
@@ -181,12 +183,10 @@ void check_csv_ids(std::span<const std::int64_t> ids, const RowLines& lines, con
                       std::to_string(lines.line_of(repeated->first_row)) + ")");
 }
 
-Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
-               const CsvTuning& tuning) {
-  if (!options.schema && !source.rewind()) {
-    RecordedSource recorded(source);
-    return read_csv(recorded, name, options, delimiter, tuning);
-  }
+namespace {
+
+Table read_found(ByteSource& source, const std::string& name, const ReadOptions& options,
+                 const FoundDialect& found, const CsvTuning& tuning) {
   Table table;
   with_threads(options.num_threads, [&] {
     const ReadPolicy policy = options.num_threads == 1 ? ReadPolicy::when_asked : ReadPolicy::ahead;
@@ -194,7 +194,7 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
     std::vector<CellKinds> kinds;
     {
       TableSink sink(source.num_bytes());
-      CsvParser parser(source, name, options, delimiter, tuning, policy, false);
+      CsvParser parser(source, name, options, found, tuning, policy, false);
       parser.hinting([&] {
         const std::exception_ptr fault = parse_until_fault(parser, sink);
         columns = columns_to_read_again(parser, sink.has_seen_rows());
@@ -207,23 +207,54 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
     }
     source.rewind();
     TableSink sink(source.num_bytes());
-    CsvParser parser(source, name, options, delimiter, tuning, policy, true);
+    CsvParser parser(source, name, options, found, tuning, policy, true);
     parser.set_columns(std::move(columns));
     parser.hinting([&] {
       parser.parse(sink);
       table = sink.finish(name, options, kinds);
     });
   });
+  table.dialect = found.dialect;
   return table;
+}
+
+}  // namespace
+
+Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
+               const CsvTuning& tuning) {
+  check_dialect(options.dialect);
+  if (!options.schema && !source.rewind()) {
+    RecordedSource recorded(source);
+    return read_csv(recorded, name, options, delimiter, tuning);
+  }
+  SampledSource sampled(source, kSampleBytes);
+  const FoundDialect found = find_dialect(sampled.sample(), sampled.is_whole(), delimiter, options, name);
+  return read_found(sampled, name, options, found, tuning);
+}
+
+Table read_json_lines(std::unique_ptr<ByteSource> lines, const std::string& name, const ReadOptions& options,
+                      const CsvTuning& tuning) {
+  const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name);
+  const FoundDialect found = dialect_of_json_lines(options);
+  if (options.schema || csv->rewind()) return read_found(*csv, name, options, found, tuning);
+  RecordedSource recorded(*csv);
+  return read_found(recorded, name, options, found, tuning);
 }
 
 }  // namespace culmen::io
 
 namespace culmen {
 
+Table parse_json_lines(std::string_view text, const std::string& name, const ReadOptions& options) {
+  return io::read_json_lines(std::make_unique<io::MemorySource>(text), name, options);
+}
+
 Table parse_csv(std::string_view text, const std::string& name, const ReadOptions& options, char delimiter) {
   io::MemorySource source(text);
-  return io::read_csv(source, name, options, delimiter);
+  if (options.dialect.delimiter) return io::read_csv(source, name, options, delimiter);
+  ReadOptions with_delimiter = options;
+  with_delimiter.dialect.delimiter = delimiter;
+  return io::read_csv(source, name, with_delimiter, delimiter);
 }
 
 }  // namespace culmen

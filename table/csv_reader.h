@@ -2,6 +2,7 @@
 // and the errors. Ids are checked for uniqueness once all records are read.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "culmen/table_io.h"
@@ -10,8 +11,13 @@
 
 namespace culmen::io {
 
+// `delimiter`: the usual one; ReadOptions::dialect or the file may say another.
 Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
                const CsvTuning& tuning = {});
+
+// JSON Lines, as the CSV that they stand for (table/json_lines.h).
+Table read_json_lines(std::unique_ptr<ByteSource> lines, const std::string& name, const ReadOptions& options,
+                      const CsvTuning& tuning = {});
 
 // Throws for the first row whose id has appeared before; the text names both lines.
 void check_csv_ids(std::span<const std::int64_t> ids, const RowLines& lines, const std::string& name,

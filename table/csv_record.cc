@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "table/text.h"
+
 namespace culmen::io {
 namespace {
 
@@ -29,9 +31,13 @@ std::string_view field_value(const CsvField& field, std::string& scratch) {
   return scratch;
 }
 
-RecordSplitter::RecordSplitter(char delimiter, std::size_t max_fields)
-    : delimiter_(delimiter), max_fields_(max_fields) {
+RecordSplitter::RecordSplitter(char delimiter, std::size_t max_fields, bool one_line)
+    : delimiter_(delimiter), max_fields_(max_fields), one_line_(one_line) {
   for (const char c : {delimiter, '\n', '\r', '"', '\0'}) special_[static_cast<unsigned char>(c)] = true;
+}
+
+bool RecordSplitter::is_blank() const {
+  return num_fields_ == 1 && !fields_[0].quoted && trim_blanks(fields_[0].text).empty();
 }
 
 const char* RecordSplitter::find_special(const char* begin, const char* end) const {
@@ -80,7 +86,7 @@ RecordSplitter::Step RecordSplitter::split_quoted_field() {
   if (cursor_ == end_ && !end_is_end_of_file()) return out_of_input();  // may be the first half of a pair
   if (field_too_long()) return out_of_input();
   if (content.find('\0') != std::string_view::npos) return refuse("a NUL byte");
-  num_lines_ += static_cast<std::uint64_t>(std::count(content.begin(), content.end(), '\n'));
+  if (!one_line_) num_lines_ += static_cast<std::uint64_t>(std::count(content.begin(), content.end(), '\n'));
   const bool ends_here = cursor_ == end_ || *cursor_ == delimiter_ || *cursor_ == '\n' || *cursor_ == '\r';
   if (!ends_here) return refuse("text after the closing quote of a field");
   return end_of_field({content, true, has_escapes});

@@ -39,7 +39,8 @@ struct RecordFault {
 class RecordSplitter {
  public:
   // Stores at most max_fields (num_fields() counts all), so a line of commas takes no memory.
-  RecordSplitter(char delimiter, std::size_t max_fields);
+  // `one_line`: each record is one line of the file, whatever is in its fields.
+  RecordSplitter(char delimiter, std::size_t max_fields, bool one_line = false);
 
   // Splits the record at `begin`, which must not be `end`. Fields point into the input. The result depends on the
   // record alone, not on the input after it.
@@ -50,6 +51,7 @@ class RecordSplitter {
 
   const std::vector<CsvField>& fields() const { return fields_; }
   std::size_t num_fields() const { return num_fields_; }
+  bool is_blank() const;                                  // a line of nothing, or of blanks
   const char* next() const { return cursor_; }            // after the record's line end
   std::uint64_t num_lines() const { return num_lines_; }  // physical lines that the record spans
   const RecordFault& fault() const { return fault_; }
@@ -68,6 +70,7 @@ class RecordSplitter {
 
   char delimiter_;
   std::size_t max_fields_;
+  bool one_line_;
   std::array<bool, 256> special_{};  // bytes that end a run of plain text
 
   std::vector<CsvField> fields_;

@@ -75,9 +75,11 @@ void CsvSchema::set_columns(std::vector<CsvColumn> new_columns) {
   for (CsvColumn& column : columns) column.slot = column.is_text() ? num_texts++ : num_values++;
 }
 
-CsvColumn guess_column(const KeptColumn& kept, const CellKinds& first_rows, bool once) {
+CsvColumn guess_column(const KeptColumn& kept, const ColumnForm& form, const CellKinds& first_rows,
+                       bool once) {
   CsvColumn column;
   column.kept = kept;
+  column.form = form;
   if (kept.format) {
     set_type(column, cell_type_of(*kept.format, kept.is_attribute && !kept.type), *kept.format);
     return column;
@@ -101,6 +103,7 @@ CsvColumn settle_column(const CsvColumn& guess, const CellKinds& kinds, bool has
   CsvColumn column = guess;
   if (guess.is_fixed) return column;
   column.is_fixed = true;
+  if (const std::optional<Unit> unit = kinds.first_unit()) column.form.unit = unit;
   if (is_typed_timestamp(guess.kept)) {
     set_type(column, CellType::timestamp, timestamp_format(kinds));
   } else if (guess.kept.is_attribute || (kinds.is_empty() && !has_rows)) {

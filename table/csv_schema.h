@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "culmen/table_io.h"
+#include "table/cell_form.h"
 #include "table/cell_type.h"
 #include "table/column_selection.h"
+#include "table/csv_record.h"
 
 namespace culmen::io {
 
@@ -21,6 +23,7 @@ struct CsvColumn {
   // A cell of another type is an error. Otherwise the type is a guess, such a cell counts as missing, and the kinds of
   // all cells tell the type with which to read the file again.
   bool is_fixed = true;
+  ColumnForm form = {};  // of numbers: other units than this one are errors
   std::size_t slot = 0;  // among the columns of numbers, or among those of texts
 
   // The type was found from cells: a number with a leading zero is none. Named attributes and given types take it.
@@ -40,14 +43,22 @@ struct CsvSchema {
   std::string id_name = {}, label_name = {};
   bool has_choice = false;  // ReadOptions::columns says what is kept
   char delimiter = ',';
+  CellForm form = {};
+  bool is_json_lines = false;
   NullPolicy nulls = NullPolicy::keep;
 
   // Sets the columns, and their slots.
   void set_columns(std::vector<CsvColumn> new_columns);
 };
 
+// A line between the rows that is no row. Where there is one column, it is a row without a value.
+inline bool is_blank_line(const RecordSplitter& record, const CsvSchema& schema) {
+  return (schema.names.size() > 1 || schema.is_json_lines) && record.num_fields() == 1 && record.is_blank();
+}
+
 // The column as the first rows suggest it. `once`: the file is read only once, so every type is fixed.
-CsvColumn guess_column(const KeptColumn& kept, const CellKinds& first_rows, bool once);
+CsvColumn guess_column(const KeptColumn& kept, const ColumnForm& form, const CellKinds& first_rows,
+                       bool once);
 
 // The guessed column as all of its cells are. Its type is fixed.
 CsvColumn settle_column(const CsvColumn& guess, const CellKinds& kinds, bool has_rows);

@@ -1,5 +1,7 @@
 #include "table/decompress.h"
 
+#include <bzlib.h>
+#include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -55,10 +57,57 @@ class CompressedInput {
   std::uint64_t offset_ = 0;
 };
 
-class GzipSource : public ByteSource {
+// Of a format whose files are members, one after the other.
+class MemberSource : public ByteSource {
+ public:
+  MemberSource(std::unique_ptr<ByteSource> compressed, std::string name, std::string_view format)
+      : input_(std::move(compressed), std::move(name)), format_(format) {}
+
+  std::size_t read(char* out, std::size_t num_bytes) override {
+    std::size_t done = 0;
+    while (done < num_bytes) {
+      const std::string_view in = input_.available();
+      if (in.empty()) {
+        if (within_member_) input_.refuse("the " + format_ + " data is cut short");
+        break;
+      }
+      within_member_ = true;
+      done += decode(in, out + done, std::min(num_bytes - done, kMaxStep));
+    }
+    return done;
+  }
+  std::optional<std::uint64_t> num_bytes() const override { return std::nullopt; }
+  bool rewind() override {
+    within_member_ = true;
+    reset();
+    return input_.rewind();
+  }
+  Progress progress() const override { return input_.progress(); }
+
+ protected:
+  // Returns the number of bytes written. Calls use(), and end_member() at the end of one.
+  virtual std::size_t decode(std::string_view in, char* out, std::size_t num_bytes) = 0;
+  virtual void reset() = 0;
+
+  void use(std::size_t num_bytes) { input_.use(num_bytes); }
+  void end_member() {
+    within_member_ = false;
+    reset();
+  }
+  [[noreturn]] void refuse_damage() const { input_.refuse("the " + format_ + " data is damaged"); }
+
+ private:
+  static constexpr std::size_t kMaxStep = std::size_t{1} << 30;  // the libraries count in 32 bits
+
+  CompressedInput input_;
+  const std::string format_;
+  bool within_member_ = true;  // an empty file is no compressed data
+};
+
+class GzipSource : public MemberSource {
  public:
   GzipSource(std::unique_ptr<ByteSource> compressed, std::string name)
-      : input_(std::move(compressed), std::move(name)) {
+      : MemberSource(std::move(compressed), std::move(name), "gzip") {
     constexpr int kGzipOnly = 16 + MAX_WBITS;
     if (inflateInit2(&stream_, kGzipOnly) != Z_OK) throw std::bad_alloc();
   }
@@ -66,50 +115,116 @@ class GzipSource : public ByteSource {
   GzipSource(const GzipSource&) = delete;
   GzipSource& operator=(const GzipSource&) = delete;
 
+ private:
+  std::size_t decode(std::string_view in, char* out, std::size_t num_bytes) override {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
+    stream_.avail_in = static_cast<uInt>(in.size());
+    stream_.next_out = reinterpret_cast<Bytef*>(out);
+    stream_.avail_out = static_cast<uInt>(num_bytes);
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    use(in.size() - stream_.avail_in);
+    const std::size_t num_written = num_bytes - stream_.avail_out;
+    if (status == Z_MEM_ERROR) throw std::bad_alloc();
+    if (status == Z_STREAM_END) {
+      end_member();
+    } else if (status != Z_OK && status != Z_BUF_ERROR) {
+      refuse_damage();
+    }
+    return num_written;
+  }
+  void reset() override { inflateReset(&stream_); }
+
+  z_stream stream_{};
+};
+
+class Bzip2Source : public MemberSource {
+ public:
+  Bzip2Source(std::unique_ptr<ByteSource> compressed, std::string name)
+      : MemberSource(std::move(compressed), std::move(name), "bzip2") {
+    begin();
+  }
+  ~Bzip2Source() override { BZ2_bzDecompressEnd(&stream_); }
+  Bzip2Source(const Bzip2Source&) = delete;
+  Bzip2Source& operator=(const Bzip2Source&) = delete;
+
+ private:
+  void begin() {
+    stream_ = {};
+    if (BZ2_bzDecompressInit(&stream_, 0, 0) != BZ_OK) throw std::bad_alloc();
+  }
+
+  std::size_t decode(std::string_view in, char* out, std::size_t num_bytes) override {
+    stream_.next_in = const_cast<char*>(in.data());
+    stream_.avail_in = static_cast<unsigned>(in.size());
+    stream_.next_out = out;
+    stream_.avail_out = static_cast<unsigned>(num_bytes);
+    const int status = BZ2_bzDecompress(&stream_);
+    use(in.size() - stream_.avail_in);
+    const std::size_t num_written = num_bytes - stream_.avail_out;
+    if (status == BZ_MEM_ERROR) throw std::bad_alloc();
+    if (status == BZ_STREAM_END) {
+      end_member();
+    } else if (status != BZ_OK) {
+      refuse_damage();
+    }
+    return num_written;
+  }
+  void reset() override {
+    BZ2_bzDecompressEnd(&stream_);
+    begin();
+  }
+
+  bz_stream stream_{};
+};
+
+class XzSource : public ByteSource {
+ public:
+  XzSource(std::unique_ptr<ByteSource> compressed, std::string name)
+      : input_(std::move(compressed), std::move(name)) {
+    begin();
+  }
+  ~XzSource() override { lzma_end(&stream_); }
+  XzSource(const XzSource&) = delete;
+  XzSource& operator=(const XzSource&) = delete;
+
   std::size_t read(char* out, std::size_t num_bytes) override {
     std::size_t done = 0;
-    while (done < num_bytes) {
-      const std::string_view in = input_.available();
-      if (in.empty()) {
-        if (within_member_) input_.refuse("the gzip data is cut short");
-        break;
-      }
-      done += inflate_some(in, out + done, num_bytes - done);
-    }
+    while (done < num_bytes && !is_at_end_) done += decode(out + done, num_bytes - done);
     return done;
   }
   std::optional<std::uint64_t> num_bytes() const override { return std::nullopt; }
   bool rewind() override {
-    within_member_ = true;
-    return inflateReset(&stream_) == Z_OK && input_.rewind();
+    begin();
+    return input_.rewind();
   }
   Progress progress() const override { return input_.progress(); }
 
  private:
-  std::size_t inflate_some(std::string_view in, char* out, std::size_t num_bytes) {
-    constexpr std::size_t kMaxStep = std::size_t{1} << 30;  // zlib counts in 32 bits
-    const auto room = static_cast<uInt>(std::min(num_bytes, kMaxStep));
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
-    stream_.avail_in = static_cast<uInt>(in.size());
-    stream_.next_out = reinterpret_cast<Bytef*>(out);
-    stream_.avail_out = room;
-    within_member_ = true;
-    const int status = inflate(&stream_, Z_NO_FLUSH);
+  void begin() {
+    constexpr std::uint64_t kMaxMemory = std::uint64_t{1} << 30;  // a dictionary of any size that xz writes
+    is_at_end_ = false;
+    if (lzma_stream_decoder(&stream_, kMaxMemory, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();
+  }
+
+  std::size_t decode(char* out, std::size_t num_bytes) {
+    const std::string_view in = input_.available();
+    stream_.next_in = reinterpret_cast<const std::uint8_t*>(in.data());
+    stream_.avail_in = in.size();
+    stream_.next_out = reinterpret_cast<std::uint8_t*>(out);
+    stream_.avail_out = num_bytes;
+    const lzma_ret status = lzma_code(&stream_, in.empty() ? LZMA_FINISH : LZMA_RUN);
     input_.use(in.size() - stream_.avail_in);
-    if (status == Z_STREAM_END) {
-      within_member_ = false;
-      inflateReset(&stream_);
-    } else if (status == Z_MEM_ERROR) {
-      throw std::bad_alloc();
-    } else if (status != Z_OK && status != Z_BUF_ERROR) {
-      input_.refuse("the gzip data is damaged");
-    }
-    return room - stream_.avail_out;
+    if (status == LZMA_MEM_ERROR) throw std::bad_alloc();
+    if (status == LZMA_MEMLIMIT_ERROR) input_.refuse("the xz data needs more than 1 GiB of memory");
+    if (status == LZMA_BUF_ERROR && in.empty()) input_.refuse("the xz data is cut short");
+    is_at_end_ = status == LZMA_STREAM_END;
+    if (status != LZMA_OK && status != LZMA_BUF_ERROR && !is_at_end_) input_.refuse("the xz data is damaged");
+    return num_bytes - stream_.avail_out;
   }
 
   CompressedInput input_;
-  z_stream stream_{};
-  bool within_member_ = true;  // an empty file is not gzip data
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+  bool is_at_end_ = false;
 };
 
 class ZstdSource : public ByteSource {
@@ -160,6 +275,14 @@ class ZstdSource : public ByteSource {
 
 std::unique_ptr<ByteSource> decompress_gzip(std::unique_ptr<ByteSource> compressed, std::string name) {
   return std::make_unique<GzipSource>(std::move(compressed), std::move(name));
+}
+
+std::unique_ptr<ByteSource> decompress_bzip2(std::unique_ptr<ByteSource> compressed, std::string name) {
+  return std::make_unique<Bzip2Source>(std::move(compressed), std::move(name));
+}
+
+std::unique_ptr<ByteSource> decompress_xz(std::unique_ptr<ByteSource> compressed, std::string name) {
+  return std::make_unique<XzSource>(std::move(compressed), std::move(name));
 }
 
 std::unique_ptr<ByteSource> decompress_zstd(std::unique_ptr<ByteSource> compressed, std::string name) {

@@ -8,9 +8,11 @@
 
 namespace culmen::io {
 
-// Both read concatenated members (frames). read() throws InputError with the file and the byte offset if the data is
+// All read concatenated members (frames, streams). read() throws InputError with the file and the byte offset if the data is
 // damaged, truncated, or followed by other data.
 std::unique_ptr<ByteSource> decompress_gzip(std::unique_ptr<ByteSource> compressed, std::string name);
 std::unique_ptr<ByteSource> decompress_zstd(std::unique_ptr<ByteSource> compressed, std::string name);
+std::unique_ptr<ByteSource> decompress_bzip2(std::unique_ptr<ByteSource> compressed, std::string name);
+std::unique_ptr<ByteSource> decompress_xz(std::unique_ptr<ByteSource> compressed, std::string name);
 
 }  // namespace culmen::io

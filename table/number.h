@@ -28,7 +28,9 @@ ParsedNumber parse_number(std::string_view text);
 // The fast path: parses the number at the front of [begin, end), up to a delimiter or a line end, and returns its end.
 // Returns nullptr if it cannot tell: parse_number then parses the cell, accepts more, leading zeros among them, and
 // reports errors. What both accept has the same value. Sets has_fraction if the text is not one of an integer, and leaves it alone otherwise.
-const char* parse_leading_number(const char* begin, const char* end, double& value, bool& has_fraction);
+// `decimal`: the mark before a fraction.
+const char* parse_leading_number(const char* begin, const char* end, double& value, bool& has_fraction,
+                                 char decimal = '.');
 
 // True for text that is written as an integer: digits, possibly behind a minus sign.
 bool is_integer_literal(std::string_view text);

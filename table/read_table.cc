@@ -26,10 +26,10 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
 [[noreturn]] void throw_unknown_format(const std::string& path) {
   std::error_code problem;
   if (!std::filesystem::exists(path, problem)) const io::FileSource source(path);  // throws IoError
-  throw InvalidArgument(
-      "cannot tell the format of " + path +
-      " by its name; known are .csv and .tsv (also with .gz or .zst after it), .npy, .fvecs, "
-      ".fbin, and - for CSV from standard input");
+  throw InvalidArgument("cannot tell the format of " + path +
+                        " by its name; known are .csv, .tsv, .txt, .jsonl and .ndjson (also with .gz, .bz2, "
+                        ".xz or .zst after it), .npy, .fvecs, "
+                        ".fbin, and - for CSV from standard input");
 }
 
 // A text file, decompressed, and its delimiter.
@@ -37,20 +37,31 @@ struct DelimitedSource {
   std::unique_ptr<io::ByteSource> source;
   std::string name;
   char delimiter = ',';
+  bool is_json_lines = false;
 };
+
+using Decompress = std::unique_ptr<io::ByteSource> (*)(std::unique_ptr<io::ByteSource>, std::string name);
+
+// Removes the ending of a compressed file from its name; nullptr if it has none.
+Decompress take_compression(std::string_view& name) {
+  if (take_suffix(name, ".gz")) return io::decompress_gzip;
+  if (take_suffix(name, ".bz2")) return io::decompress_bzip2;
+  if (take_suffix(name, ".xz")) return io::decompress_xz;
+  return take_suffix(name, ".zst") ? io::decompress_zstd : nullptr;
+}
 
 DelimitedSource open_delimited(const std::string& path) {
   if (path == "-") return {io::FileSource::standard_input(), "standard input"};
   const std::string lower = lower_case(path);
   std::string_view name = lower;
-  const bool is_gzip = take_suffix(name, ".gz");
-  const bool is_zstd = !is_gzip && take_suffix(name, ".zst");
+  const Decompress decompress = take_compression(name);
   const bool is_tsv = name.ends_with(".tsv");
-  if (!is_tsv && !name.ends_with(".csv")) throw_unknown_format(path);
+  const bool is_json_lines = name.ends_with(".jsonl") || name.ends_with(".ndjson");
+  if (!is_json_lines && !is_tsv && !name.ends_with(".csv") && !name.ends_with(".txt"))
+    throw_unknown_format(path);
   std::unique_ptr<io::ByteSource> source = std::make_unique<io::FileSource>(path);
-  if (is_gzip) source = io::decompress_gzip(std::move(source), path);
-  if (is_zstd) source = io::decompress_zstd(std::move(source), path);
-  return {std::move(source), path, is_tsv ? '\t' : ','};
+  if (decompress != nullptr) source = decompress(std::move(source), path);
+  return {std::move(source), path, is_tsv ? '\t' : ',', is_json_lines};
 }
 
 using OpenMatrix = void (*)(io::ByteSource&, const std::string& name, const io::MatrixReading&);
@@ -71,7 +82,8 @@ Table read_table(const std::string& path, const ReadOptions& options) {
     io::FileSource source(path);
     return io::read_opened(open, source, path, options);
   }
-  const DelimitedSource text = open_delimited(path);
+  DelimitedSource text = open_delimited(path);
+  if (text.is_json_lines) return io::read_json_lines(std::move(text.source), text.name, options);
   return io::read_csv(*text.source, text.name, options, text.delimiter);
 }
 
@@ -87,7 +99,9 @@ BatchTotals read_table_in_batches(const std::string& path, const ReadOptions& op
     });
     return totals;
   }
-  const DelimitedSource text = open_delimited(path);
+  DelimitedSource text = open_delimited(path);
+  if (text.is_json_lines)
+    return io::read_json_lines_in_batches(std::move(text.source), text.name, options, batches, take);
   return io::read_csv_in_batches(*text.source, text.name, options, text.delimiter, batches, take);
 }
 

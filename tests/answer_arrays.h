@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "culmen/error.h"
@@ -33,7 +35,34 @@ inline void expect_in_arrays(const auto& index, const QueryBatch& batch, const B
   EXPECT_EQ(counts, expected.counts);
 }
 
-// Arrays of other sizes than the batch needs are refused.
+// Arrays of which one begins within another, or within the weights, are refused.
+inline void expect_arrays_are_apart(const auto& index, const QueryBatch& batch, std::size_t num_queries) {
+  constexpr std::size_t kWord = 8;
+  const std::size_t size = num_queries * batch.k, num_weights = batch.weights.size();
+  std::vector<std::byte> memory(kWord * (num_weights + 2 * size + num_queries));
+  const auto at = [&]<typename T>(std::type_identity<T>, std::size_t word, std::size_t count) {
+    return std::span(reinterpret_cast<T*>(memory.data() + kWord * word), count);
+  };
+  const std::span<double> weights = at(std::type_identity<double>(), 0, num_weights);
+  const auto search_into = [&](std::size_t ids, std::size_t scores, std::size_t counts) {
+    std::copy(batch.weights.begin(), batch.weights.end(), weights.begin());
+    QueryBatch of_memory = batch;
+    of_memory.weights = weights;
+    index.search_batch(of_memory, {at(std::type_identity<std::int64_t>(), ids, size),
+                                   at(std::type_identity<double>(), scores, size),
+                                   at(std::type_identity<std::uint32_t>(), counts, num_queries)});
+  };
+  const std::size_t first = num_weights, second = first + size, third = second + size;
+  EXPECT_NO_THROW(search_into(first, second, third));
+  EXPECT_NO_THROW(search_into(second, first, third));
+  EXPECT_THROW(search_into(first - 1, second, third), InvalidArgument);
+  EXPECT_THROW(search_into(first, second - 1, third), InvalidArgument);
+  EXPECT_THROW(search_into(first, second, third - 1), InvalidArgument);
+  EXPECT_THROW(search_into(second, second, third), InvalidArgument);
+  EXPECT_THROW(search_into(first, second, 0), InvalidArgument);
+}
+
+// Arrays of other sizes than the batch needs are refused, and those that overlap.
 inline void expect_arrays_are_checked(const auto& index, const QueryBatch& batch, std::size_t num_queries) {
   std::vector<std::int64_t> ids(num_queries * batch.k);
   std::vector<double> scores(ids.size());
@@ -49,6 +78,7 @@ inline void expect_arrays_are_checked(const auto& index, const QueryBatch& batch
   arrays = fitting;
   arrays.counts = {};
   EXPECT_THROW(index.search_batch(batch, arrays), InvalidArgument);
+  expect_arrays_are_apart(index, batch, num_queries);
 }
 
 }  // namespace culmen::test

@@ -12,11 +12,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "base/elementary.h"
 #include "culmen/query.h"
 #include "culmen/search.h"
 #include "index/score.h"
@@ -171,14 +173,26 @@ class FieldOracle {
       }
       if (!rows_.empty()) size += std::fabs(term.weight) * largest;
     }
+    for (const ScoreTerm& term : query.terms) {
+      double largest = 0;
+      for (const Row& row : rows_)
+        if (const std::optional<double> value = value_of(row, term, query.missing))
+          largest = std::max(largest, std::fabs(*value));
+      size += std::fabs(term.weight) * largest;
+    }
     return !std::isfinite(size);
   }
 
-  double score_of(const Row& row, const Query& query) const { return score_of(row, effective(query)); }
+  // Of a row that has a score.
+  double score_of(const Row& row, const Query& query) const {
+    return with_terms(row, query, score_of(row, effective(query)));
+  }
 
   bool passes(const Row& row, const Filter& filter) const { return evaluate(row, filter) == Truth::yes; }
   // With Missing::skip, rows without a value that the query weighs have no score.
   bool has_score(const Row& row, const Query& query) const {
+    for (const ScoreTerm& term : query.terms)
+      if (!value_of(row, term, query.missing)) return false;
     if (query.missing == Missing::fill) return true;
     for (std::size_t i = 0; i < num_attributes(); ++i)
       if (query.weights[i] != 0 && std::isnan(row.values[i])) return false;
@@ -190,7 +204,7 @@ class FieldOracle {
     std::vector<Answer> answers;
     for (const Row& row : rows_) {
       if (!has_score(row, query) || !passes(row, query.where)) continue;
-      const double score = score_of(row, weights);
+      const double score = with_terms(row, query, score_of(row, weights));
       if (!query.min_score || score >= *query.min_score) answers.push_back({row.id, score});
     }
     return best(std::move(answers), query.k);
@@ -228,7 +242,78 @@ class FieldOracle {
     return any;
   }
 
+  // What the term's function is of; none: the row misses it.
+  std::optional<double> argument_of(const Row& row, const ScoreTerm& term, Missing missing) const {
+    const Cell found = cell(row, Column(term.column));
+    if (const Exact* const exact = std::get_if<Exact>(&found.value))
+      return static_cast<double>(*exact) / ticks_of(found.format);
+    for (std::size_t i = 0; i < num_attributes() && missing == Missing::fill; ++i)
+      if (term.column == AttributeRef(static_cast<int>(i)) ||
+          term.column == AttributeRef(schema_.attributes[i].name))
+        return stand_ins_[i];
+    return std::nullopt;
+  }
+
  private:
+  static double ticks_of(const ColumnFormat& format) {
+    return format.type == ColumnType::timestamp ? std::pow(1000.0, static_cast<int>(format.unit)) : 1;
+  }
+
+  static double origin_of(const ScoreTerm& term, const ColumnFormat& format) {
+    if (const double* const number = std::get_if<double>(&term.origin)) return *number;
+    if (const std::int64_t* const integer = std::get_if<std::int64_t>(&term.origin))
+      return static_cast<double>(*integer);
+    const __int128 nanoseconds = nanoseconds_of(std::get<std::string>(term.origin));
+    __int128 unit = __int128{86'400} * 1'000'000'000;
+    if (format.type == ColumnType::timestamp)
+      unit = 1'000'000'000 / static_cast<std::int64_t>(ticks_of(format));
+    const __int128 units = nanoseconds / unit - (nanoseconds % unit < 0 ? 1 : 0);
+    return static_cast<double>(static_cast<std::int64_t>(units)) / ticks_of(format);
+  }
+
+  // None: the row misses the column, or the function does not take its value.
+  std::optional<double> value_of(const Row& row, const ScoreTerm& term, Missing missing) const {
+    if (term.function == TermFunction::when) return passes(row, term.condition) ? 1 : 0;
+    const std::optional<double> x = argument_of(row, term, missing);
+    if (!x) return std::nullopt;
+    const double distance = std::fabs(*x - origin_of(term, cell(row, Column(term.column)).format));
+    const double scaled = distance / term.scale;
+    switch (term.function) {
+      case TermFunction::near:
+        return -distance;
+      case TermFunction::decay_linear:
+        return std::max(0.0, 1 - scaled / 2);
+      case TermFunction::decay_exp:
+        return exp2_of_minus(scaled);
+      case TermFunction::decay_gauss:
+        return exp2_of_minus(scaled * scaled);
+      default:
+        break;
+    }
+    if (*x < 0 || (*x == 0 && term.function == TermFunction::log)) return std::nullopt;
+    if (term.function == TermFunction::log) return log_of(*x);
+    if (term.function == TermFunction::log1p) return log_of(1 + *x);
+    return term.function == TermFunction::sqrt ? std::sqrt(*x) : *x / (*x + term.scale);
+  }
+
+  // Functions first, then conditions `column = value`, then others; by their texts.
+  double with_terms(const Row& row, const Query& query, double score) const {
+    std::vector<std::tuple<int, std::string, const ScoreTerm*>> order;
+    for (ScoreTerm term : query.terms) {
+      const bool is_condition = term.function == TermFunction::when;
+      const bool is_equality = is_condition && term.condition.kind() == Filter::Kind::condition &&
+                               term.condition.condition().comparison == Comparison::equal;
+      const ScoreTerm& same = *std::find(query.terms.begin(), query.terms.end(), term);
+      if (const int* const position = std::get_if<int>(&term.column); position != nullptr && !is_condition)
+        term.column = schema_.attributes[static_cast<std::size_t>(*position)].name;
+      order.emplace_back(!is_condition ? 0 : is_equality ? 1 : 2, term.function_text(), &same);
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& [group, text, term] : order)
+      score = std::fma(term->weight, *value_of(row, *term, query.missing), score);
+    return score + 0.0;
+  }
+
   // Of the values that are there.
   EffectiveWeights effective(const Query& query) const {
     return effective_weights(query, num_attributes(), [this](std::size_t i) {

@@ -338,7 +338,86 @@ class FilterText {
   bool is_sayable_ = true;
 };
 
-inline Query random_field_query(Random& random, const FieldOracle& oracle, bool plain_ranges) {
+// Terms besides the weights, each once.
+class TermGenerator {
+ public:
+  TermGenerator(Random& random, const FieldOracle& oracle) : random_(random), oracle_(oracle) {}
+
+  std::vector<ScoreTerm> draw() {
+    std::vector<ScoreTerm> terms;
+    for (std::uint64_t left = 1 + random_.below(random_.chance(0.1) ? 12 : 3); left > 0; --left) {
+      ScoreTerm term = random_.chance(0.5) ? of_number() : of_condition();
+      term.weight = random_.chance(0.1) ? random_.sign() * std::pow(10.0, random_.uniform(-30, 30))
+                                        : random_.sign() * random_.uniform(0.01, 3);
+      const auto is_same = [&](const ScoreTerm& other) { return named(other) == named(term); };
+      if (std::none_of(terms.begin(), terms.end(), is_same)) terms.push_back(std::move(term));
+    }
+    return terms;
+  }
+
+ private:
+  std::string named(ScoreTerm term) const {
+    if (const int* const position = std::get_if<int>(&term.column))
+      term.column = oracle_.schema().attributes[static_cast<std::size_t>(*position)].name;
+    return term.function_text();
+  }
+
+  ScoreTerm of_number() {
+    const Schema& schema = oracle_.schema();
+    for (int tries = 0; tries < 8; ++tries) {
+      ScoreTerm term;
+      ColumnFormat format;
+      if (schema.fields.empty() || random_.chance(0.5)) {
+        const std::size_t i = random_.below(schema.attributes.size());
+        term.column = static_cast<int>(i);
+        if (random_.chance(0.5)) term.column = schema.attributes[i].name;
+        format = schema.attributes[i].format;
+      } else {
+        const Field& field = schema.fields[random_.below(schema.fields.size())];
+        if (field.role == FieldRole::stored) continue;
+        term.column = field.name;
+        format = field.format;
+      }
+      if (format.type == ColumnType::text || format.type == ColumnType::boolean) continue;
+      const bool is_time = format.type == ColumnType::date || format.type == ColumnType::timestamp;
+      term.function = static_cast<TermFunction>(random_.below(is_time ? 4 : 8));
+      const double x = some_argument(term);
+      if (is_time) {
+        term.origin = random_.pick<std::string>({"2024-10-04", "2025-06-01", "1970-01-01"});
+        term.scale = random_.pick({1.0, 30.0, 86'400.0, 1e7});
+      } else {
+        const double origin = x + random_.pick({0.0, 0.0, 1.0, -0.5, 1e3});
+        term.origin = std::isfinite(origin) ? origin : x;
+        const double scale = std::fabs(x) * random_.pick({0.01, 0.3, 1.0, 5.0});
+        term.scale = scale > 0 && std::isfinite(scale) ? scale : random_.pick({1e-3, 1.0, 100.0});
+        if (random_.chance(0.2)) term.origin = static_cast<std::int64_t>(random_.between(-5, 100));
+      }
+      return term;
+    }
+    return of_condition();
+  }
+
+  // At a row's value, so that peaks are inside of the data.
+  double some_argument(const ScoreTerm& term) {
+    if (oracle_.rows().empty()) return 1;
+    const Row& row = oracle_.rows()[random_.below(oracle_.rows().size())];
+    return oracle_.argument_of(row, term, Missing::fill).value_or(1);
+  }
+
+  ScoreTerm of_condition() {
+    FilterGenerator filters(random_, oracle_);
+    Filter condition = filters.tree(random_.chance(0.7) ? 0 : random_.between(1, 3));
+    while (condition.kind() == Filter::Kind::everything) condition = filters.tree(0);
+    return ScoreTerm::when(std::move(condition));
+  }
+
+  Random& random_;
+  const FieldOracle& oracle_;
+};
+
+// with_terms: besides the weights, which may then be all 0. GPUs take none.
+inline Query random_field_query(Random& random, const FieldOracle& oracle, bool plain_ranges,
+                                bool with_terms = false) {
   const std::size_t n = oracle.rows().size();
   Query query;
   query.weights = random_weights(random, oracle.num_attributes());
@@ -349,6 +428,8 @@ inline Query random_field_query(Random& random, const FieldOracle& oracle, bool 
   query.k = std::max<std::size_t>(random.pick<std::size_t>({1, 1, 2, 3, 10, 16, 100, n / 2, n, n + 1}), 1);
   if (random.chance(0.2)) query.scale = Scale::minmax;
   if (random.chance(0.4) || (plain_ranges && random.chance(0.7))) query.missing = Missing::fill;
+  if (with_terms && random.chance(0.4)) query.terms = TermGenerator(random, oracle).draw();
+  if (!query.terms.empty() && random.chance(0.2)) query.weights.assign(query.weights.size(), 0);
   FilterGenerator filters(random, oracle);
   if (plain_ranges) {
     query.where = filters.ranges();

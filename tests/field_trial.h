@@ -12,12 +12,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "culmen/error.h"
 #include "culmen/index.h"
+#include "culmen/row_reader.h"
 #include "tests/field_oracle.h"
 #include "tests/field_queries.h"
 #include "tests/field_tables.h"
@@ -170,7 +172,7 @@ class FieldTrial {
     const std::filesystem::path directory = temporary.path() / "index";
     stage_ = "saved and opened";
     index_->save(directory);
-    Index reader = Index::open(directory);
+    Index reader = open_reader(directory);
     if (std::string fault = check(reader); !fault.empty()) return fault;
     index_ = open_writable(directory);
     stage_ = "changed in a directory";
@@ -185,6 +187,11 @@ class FieldTrial {
     index_->flush();
     reader.refresh();
     if (std::string fault = check(reader); !fault.empty()) return fault;
+    stage_ = "opened beside its writer";
+    if (std::string fault = check(open_reader(directory)); !fault.empty()) return fault;
+    if (std::string fault = check_reader(RowReader::of_directory(directory), oracle_of_rows(), {});
+        !fault.empty())
+      return fault;
     if (random_.chance(0.3)) index_->checkpoint();
     index_->close();
     stage_ = "opened with its log";
@@ -208,12 +215,16 @@ class FieldTrial {
     reader.refresh();
     if (std::string fault = check(reader); !fault.empty()) return fault;
     stage_ = "opened again";
-    if (std::string fault = check(Index::open(directory)); !fault.empty()) return fault;
+    if (std::string fault = check(open_reader(directory)); !fault.empty()) return fault;
     if (!random_.chance(0.2)) return "";
     stage_ = "repaired";
     const RepairReport report = Index::repair(directory, temporary.path() / "repaired");
     if (!report.dropped.empty()) return "repair dropped " + report.dropped.front();
     return check(Index::open(temporary.path() / "repaired"));
+  }
+
+  Index open_reader(const std::filesystem::path& directory) {
+    return Index::open(directory, {.loading = random_.chance(0.7) ? Loading::on_touch : Loading::whole});
   }
 
   Index open_writable(const std::filesystem::path& directory) {
@@ -296,9 +307,13 @@ class FieldTrial {
     }
   }
 
+  FieldOracle oracle_of_rows() const {
+    std::vector<Row> rows;
+    for (const auto& [id, row] : state_.rows) rows.push_back(row);
+    return FieldOracle(source_.schema(), std::move(rows), state_.stand_ins);
+  }
+
   std::string check(const Index& index) {
-    const std::vector<std::string> faults = index.verify();
-    if (!faults.empty()) return "verify: " + faults.front();
     if (index.info().cluster != cluster_) return "clustered by \"" + index.info().cluster + '"';
     if (index.info().num_rows != state_.rows.size())
       return std::to_string(index.info().num_rows) + " rows, expected " + std::to_string(state_.rows.size());
@@ -306,16 +321,14 @@ class FieldTrial {
       if (const double found = index.info().attributes[i].stand_in_value; found != state_.stand_ins[i])
         return "stand-in of attribute " + std::to_string(i) + " is " + std::to_string(found) + ", expected " +
                std::to_string(state_.stand_ins[i]);
-    std::vector<Row> rows;
-    for (const auto& [id, row] : state_.rows) rows.push_back(row);
-    const FieldOracle oracle(source_.schema(), std::move(rows), state_.stand_ins);
+    const FieldOracle oracle = oracle_of_rows();
     const std::vector<std::string> targets = simd::available_targets();
     const ForcedTarget forced(targets[random_.below(targets.size())]);
     if (std::string fault = check_rows(index); !fault.empty()) return fault;
     std::vector<Query> queries;
     std::vector<std::vector<Answer>> expected;
     for (int q = 0; q < kQueriesPerStage; ++q) {
-      const Query query = random_field_query(random_, oracle, random_.chance(0.1));
+      const Query query = random_field_query(random_, oracle, random_.chance(0.1), true);
       if (std::string fault = check_query(index, oracle, query); !fault.empty()) return fault;
       if (oracle.refuses(query)) continue;
       queries.push_back(query);
@@ -323,7 +336,37 @@ class FieldTrial {
     }
     if (std::string fault = check_batches(index, oracle, queries, expected); !fault.empty()) return fault;
     if (std::string fault = check_monotone(index, oracle); !fault.empty()) return fault;
-    return also_check_ ? also_check_(index, oracle, random_) : "";
+    if (std::string fault = also_check_ ? also_check_(index, oracle, random_) : ""; !fault.empty())
+      return fault;
+    if (std::string fault = check_reader(RowReader(index, where_of(queries)), oracle, where_of(queries));
+        !fault.empty())
+      return fault;
+    const std::vector<std::string> faults = index.verify();
+    return faults.empty() ? "" : "verify: " + faults.front();
+  }
+
+  static Filter where_of(const std::vector<Query>& queries) {
+    return queries.empty() ? Filter() : queries.front().where;
+  }
+
+  // Each row that passes comes once.
+  std::string check_reader(RowReader reader, const FieldOracle& oracle, const Filter& where) {
+    if (reader.num_rows() != state_.rows.size()) return "the number of rows to read";
+    std::set<std::int64_t> seen;
+    const std::size_t most = random_.pick<std::size_t>({1, 7, 100'000});
+    for (std::vector<Row> part; !(part = reader.next(most)).empty();) {
+      if (part.size() > most) return "too many rows at once";
+      for (const Row& row : part) {
+        const auto found = state_.rows.find(row.id);
+        if (found == state_.rows.end() || !same_row(row, found->second) || !oracle.passes(row, where))
+          return "a row that should not be read, " + std::to_string(row.id);
+        if (!seen.insert(row.id).second) return "a row is read twice";
+      }
+    }
+    for (const auto& [id, row] : state_.rows)
+      if (seen.count(id) == 0 && oracle.passes(row, where))
+        return "row " + std::to_string(id) + " is not read";
+    return "";
   }
 
   static bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -380,10 +423,36 @@ class FieldTrial {
       }
     }
     if (!refused && random_.chance(0.1)) static_cast<void>(index.explain(query));
+    if (std::string unlike = check_terms_text(index, query); !unlike.empty()) return unlike + doing_;
     std::string fault = refused ? "" : check_text(index, query, expected);
     if (!fault.empty()) return fault + doing_;
     doing_.clear();
     return "";
+  }
+
+  // Which are read as they are written, their columns by name.
+  std::string check_terms_text(const Index& index, const Query& query) {
+    std::string text;
+    std::vector<ScoreTerm> wanted = query.terms;
+    for (ScoreTerm& term : wanted) {
+      if (const int* const position = std::get_if<int>(&term.column))
+        term.column = source_.schema().attributes[static_cast<std::size_t>(*position)].name;
+      if (term.function == TermFunction::when) {
+        const std::optional<std::string> condition =
+            FilterText(random_, source_.schema()).write(term.condition);
+        if (!condition) return "";
+        term.condition = index.filter(*condition);
+        term.column = 0;
+      }
+      // What the function does not have is not written.
+      if (term.function > TermFunction::decay_gauss) term.origin = 0.0;
+      if (term.function == TermFunction::near ||
+          (term.function > TermFunction::decay_gauss && term.function != TermFunction::saturate))
+        term.scale = 1;
+      text += (text.empty() ? "" : " + ") + term.text();
+    }
+    doing_ = "\n  terms " + text;
+    return index.terms(text) == wanted ? "" : "the terms are read as others";
   }
 
   // What an answer says of its rows.
@@ -428,7 +497,8 @@ class FieldTrial {
                      .where = queries[0].where,
                      .min_score = queries[0].min_score,
                      .scale = queries[0].scale,
-                     .missing = queries[0].missing};
+                     .missing = queries[0].missing,
+                     .terms = queries[0].terms};
     batch.k = queries[0].k.value_or(7);
     std::vector<double> weights;
     std::vector<std::vector<Answer>> wanted;

@@ -90,6 +90,9 @@ inline BuildOptions random_build_options(Random& random, Partitioning partitioni
     options.num_splits = splits;
   else
     options.num_partitions = random.pick({0, 1, 2, 7, 40});
+  if (partitioning != Partitioning::random && options.num_splits == 0)
+    options.shells = random.pick({Shells::automatic, Shells::sums, Shells::none});
+  options.row_order = random.pick({RowOrder::automatic, RowOrder::largest, RowOrder::sum});
   return options;
 }
 

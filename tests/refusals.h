@@ -124,6 +124,18 @@ inline std::vector<Refusal> refused_tables() {
                 o.partitioning = Partitioning::random;
               },
               {"num_splits"}},
+      Refusal{"shells_of_random",
+              [](TableView&, BuildOptions& o) {
+                o.shells = Shells::sums;
+                o.partitioning = Partitioning::random;
+              },
+              {"shells"}},
+      Refusal{"shells_of_the_grid",
+              [](TableView&, BuildOptions& o) {
+                o.shells = Shells::sums;
+                o.num_splits = 2;
+              },
+              {"shells"}},
       Refusal{"cluster_of_no_column",
               [](TableView&, BuildOptions& o) { o.cluster = "city"; },
               {"\"city\"", "cluster"}},

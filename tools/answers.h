@@ -31,7 +31,7 @@ void write_table(const Answers& answers, Output& out);
 // the same bits; text is quoted as in RFC 4180; the cell of a missing value is empty.
 void write_csv(const Answers& answers, Output& out);
 
-// {"queries":[...]} with one object per query. Numbers read back to the same bits; dates and timestamps are ISO text;
+// {"queries":[...]} with one object per query, whose "after" is the cursor of the next page. Numbers read back to the same bits; dates and timestamps are ISO text;
 // missing values are null.
 void write_json(const Answers& answers, Output& out);
 

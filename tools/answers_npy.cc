@@ -1,30 +1,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <string>
 
 #include "tools/answers.h"
+#include "tools/npy_header.h"
 
 namespace culmen::tools {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "the array is written as it stands in memory");
-
-// NPY format 1.0: magic, version, length of the header, header padded so that the data is aligned to 64.
-std::string header(std::size_t num_queries, std::size_t width) {
-  const std::string shape = fmt::format("({}, {})", num_queries, width);
-  std::string dictionary =
-      "{'descr': [('id', '<i8'), ('score', '<f8')], 'fortran_order': False, 'shape': " + shape + ", }";
-  const std::size_t prefix_bytes = 10;
-  const std::size_t unpadded = prefix_bytes + dictionary.size() + 1;
-  dictionary += std::string((64 - unpadded % 64) % 64, ' ') + '\n';
-  std::string bytes("\x93NUMPY\x01\x00", 8);
-  bytes += static_cast<char>(dictionary.size() & 0xff);
-  bytes += static_cast<char>(dictionary.size() >> 8);
-  return bytes + dictionary;
-}
 
 std::string slot(const Hit& hit) {
   std::string bytes(sizeof(hit.id) + sizeof(hit.score), '\0');
@@ -48,7 +32,8 @@ std::size_t width_of(const Answers& answers) {
 
 void write_npy(const Answers& answers, Output& out) {
   const std::size_t width = width_of(answers);
-  out.write(header(answers.results.size(), width));
+  out.write(npy_header("[('id', '<i8'), ('score', '<f8')]",
+                       fmt::format("({}, {})", answers.results.size(), width)));
   const Hit no_hit;  // id -1, score -inf
   for (const SearchResult& result : answers.results)
     for (std::size_t rank = 0; rank < width; ++rank)

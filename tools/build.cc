@@ -22,6 +22,7 @@
 #include "tools/column_value.h"
 #include "tools/commands.h"
 #include "tools/device_number.h"
+#include "tools/dialect_options.h"
 #include "tools/interrupt.h"
 #include "tools/item_list.h"
 #include "tools/missing.h"
@@ -47,6 +48,7 @@ struct BuildArguments {
   std::string stored;
   std::string types;
   std::string missing;
+  DialectArguments dialect;
   std::string partition = "auto";
   std::string type = "auto";
   std::string nulls = "keep";
@@ -107,6 +109,7 @@ ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
   options.stored = split_names(arguments.stored);
   options.types = parse_column_types(arguments.types);
   options.nulls = parse_null_policy(arguments.nulls);
+  options.dialect = parse_dialect(arguments.dialect);
   options.num_threads = arguments.build.num_threads;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
     throw_if_interrupted();
@@ -122,7 +125,7 @@ BuildOptions build_options(const Table& table, const BuildArguments& arguments, 
   } else {
     options.device = devices.front();
   }
-  options.partitioning = parse_partitioning(arguments.partition);
+  set_partitioning(arguments.partition, options);
   if (arguments.type == "f32") options.value_type = ValueType::float32;
   // Without a value to go by, a later insert must not be refused.
   if (arguments.type == "f64" || (arguments.type == "auto" && table.num_rows == 0))
@@ -180,6 +183,10 @@ Index build(const Table& table, const BuildArguments& arguments, ProgressBar& ba
   return locating_rows(table, [&] { return Index::build(table.view(), options); });
 }
 
+void print_dialect(const Table& table) {
+  if (const std::string found = describe(table.dialect); !found.empty()) say("  read with {}\n", found);
+}
+
 void print_sharded_summary(const BuildArguments& arguments, const Table& table, const Seconds& seconds) {
   std::uint64_t fewest = table.num_rows, most = 0;
   for (const ShardInfo& shard : ShardedIndex::listed(arguments.directory)) {
@@ -189,6 +196,7 @@ void print_sharded_summary(const BuildArguments& arguments, const Table& table, 
   say("{}: {}, {}, {} of {} to {} rows\n", arguments.directory, counted(table.num_rows, "row"),
       counted(table.attributes.size(), "attribute"), counted(*arguments.num_shards, "shard"), grouped(fewest),
       grouped(most));
+  print_dialect(table);
   if (table.num_dropped_rows > 0)
     say("  {} dropped for missing or infinite values\n", counted(table.num_dropped_rows, "row"));
   const double rows_per_second = static_cast<double>(table.num_rows) / std::max(seconds.total(), 1e-9);
@@ -231,6 +239,7 @@ void print_build_summary(const BuildArguments& arguments, const Table& table, co
                          const Seconds& seconds) {
   say("{}: {}, {}{}\n", arguments.directory, counted(info.num_rows, "row"),
       counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
+  print_dialect(table);
   if (table.num_dropped_rows > 0)
     say("  {} dropped for missing or infinite values\n", counted(table.num_dropped_rows, "row"));
   print_columns(info);
@@ -277,7 +286,8 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
   command
       .add_option(
           "INPUT", arguments.input,
-          ".csv or .tsv (also with .gz or .zst), .npy, .fvecs, .fbin; - reads CSV from standard input")
+          ".csv, .tsv, .txt or .jsonl (also with .gz, .bz2, .xz or .zst), .npy, .fvecs, .fbin; - reads CSV\n"
+          "from standard input")
       ->required();
   command
       .add_option("--attributes", arguments.attributes,
@@ -325,6 +335,7 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
           "with infinities too (default keep)")
       ->check(CLI::IsMember({"keep", "reject", "drop"}))
       ->group("Table");
+  add_dialect_options(command, arguments.dialect);
 }
 
 void add_index_options(CLI::App& command, BuildArguments& arguments) {
@@ -344,9 +355,11 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
       ->check(CLI::IsMember({"auto", "f32", "f64"}))
       ->group("Index");
   command
-      .add_option("--partition", arguments.partition,
-                  "How rows are grouped; auto: kd, or angle for more than 8 attributes (default auto)")
-      ->check(CLI::IsMember({"auto", "kd", "angle", "random"}))
+      .add_option(
+          "--partition", arguments.partition,
+          "How rows are grouped; flat: without shells, sum: ordered by their sums (default auto: kd, or\n"
+          "angle for more than 8 attributes; in large tables what reads least on a sample)")
+      ->check(CLI::IsMember(partitioning_names()))
       ->group("Index");
   command
       .add_option(

@@ -17,12 +17,14 @@ struct Program {
 };
 
 void add_generate(Program& program);
+void add_inspect(Program& program);
 void add_build(Program& program);
 void add_query(Program& program);
 void add_insert(Program& program);
 void add_upsert(Program& program);
 void add_delete(Program& program);
 void add_get(Program& program);
+void add_export(Program& program);
 void add_info(Program& program);
 void add_compact(Program& program);
 void add_verify(Program& program);

@@ -36,24 +36,6 @@ void check_usage(const DeleteArguments& arguments) {
     throw InvalidArgument("--where is empty, which would delete every row; say which rows");
 }
 
-// The ids of all rows that pass, ascending. Scores do not matter, so any weights will do; but rows that miss a value must
-// not be skipped.
-Ids ids_where(const AnyIndex& index, const Filter& filter) {
-  const IndexInfo info = index.info();
-  if (info.num_rows == 0) return {};
-  Query query;
-  query.weights.assign(info.attributes.size(), 0);
-  query.weights.front() = 1;
-  query.k = static_cast<std::size_t>(info.num_rows);
-  query.where = filter;
-  query.missing = Missing::fill;
-  const SearchResult found = index.search(query, {.engine = Engine::scan});
-  Ids ids;
-  for (const Hit& hit : found.hits) ids.push_back(hit.id);
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
-
 // Ascending and unique.
 Ids named_ids(const DeleteArguments& arguments) {
   Ids ids = arguments.named.read();
@@ -75,7 +57,7 @@ ExitCode run(const DeleteArguments& arguments) {
   AnyIndex index = AnyIndex::open_on_touch(
       arguments.directory,
       {.writable = !arguments.dry_run, .durability = parse_durability(arguments.durability)});
-  if (arguments.where) ids = ids_where(index, index.columns().filter(*arguments.where));
+  if (arguments.where) ids = index.ids_where(index.columns().filter(*arguments.where));
   std::uint64_t num_deleted = 0;
   if (arguments.dry_run) {
     num_deleted = arguments.where ? ids.size() : count_present(index, ids);

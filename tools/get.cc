@@ -11,7 +11,7 @@
 #include "culmen/index.h"
 #include "table/column_selection.h"
 #include "tools/commands.h"
-#include "tools/csv_cell.h"
+#include "tools/csv_rows.h"
 #include "tools/id_list.h"
 #include "tools/numbers.h"
 #include "tools/output.h"
@@ -28,26 +28,6 @@ struct GetArguments {
   std::string output;
 };
 
-std::vector<std::string> own_columns(const Schema& schema) {
-  std::vector<std::string> names = {io::id_title(schema)};
-  if (schema.has_labels) names.push_back(io::label_title(schema));
-  return names;
-}
-
-std::string header(const std::vector<std::string>& own, const std::vector<ShownColumn>& columns) {
-  std::string line;
-  for (const std::string& name : own) line += (line.empty() ? "" : ",") + quoted_if_needed(name);
-  for (const ShownColumn& column : columns) line += ',' + quoted_if_needed(column.title);
-  return line + '\n';
-}
-
-std::string line_of(const Row& row, bool has_labels, const std::vector<ShownColumn>& columns) {
-  std::string line = std::to_string(row.id);
-  if (has_labels) line += ',' + quoted_if_needed(row.label);
-  for (const ShownColumn& column : columns) line += ',' + csv_cell(value_of(row, column), column.format);
-  return line + '\n';
-}
-
 ExitCode run(const GetArguments& arguments, bool quiet) {
   const std::string ending = std::filesystem::path(arguments.output).extension().string();
   if (!ending.empty() && ending != ".csv")
@@ -60,11 +40,11 @@ ExitCode run(const GetArguments& arguments, bool quiet) {
   const std::vector<std::string> own = own_columns(index.schema());
   const std::vector<ShownColumn> columns = shown_columns(info, arguments.show, own);
   Output out(arguments.output);
-  out.write(header(own, columns));
+  out.write(csv_header(own, columns));
   std::uint64_t num_missing = 0;
   for (const std::optional<Row>& row : index.get(ids)) {
     if (row) {
-      out.write(line_of(*row, info.has_labels, columns));
+      out.write(csv_line(*row, info.has_labels, columns));
     } else {
       ++num_missing;
     }

@@ -16,8 +16,8 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
   command
       .add_option(
           "INPUT", arguments.input,
-          ".csv or .tsv (also with .gz or .zst), .npy, .fvecs, .fbin; - reads CSV from standard input,\n"
-          "as it arrives")
+          ".csv, .tsv, .txt or .jsonl (also with .gz, .bz2, .xz or .zst), .npy, .fvecs, .fbin; - reads CSV\n"
+          "from standard input, as it arrives")
       ->required();
   command
       .add_option("--id", arguments.id_column,
@@ -69,6 +69,7 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
                   "values that float32 cannot hold exactly")
       ->check(CLI::IsMember({"f32"}))
       ->group("Table");
+  add_dialect_options(command, arguments.dialect);
 }
 
 void add_writing_options(CLI::App& command, InsertArguments& arguments) {

@@ -51,6 +51,7 @@ ReadOptions read_options(const InsertArguments& arguments, Change change, const 
   options.id_column = arguments.id_column;
   options.label_column = arguments.label_column;
   options.nulls = parse_null_policy(arguments.nulls);
+  options.dialect = parse_dialect(arguments.dialect);
   options.unique_ids = change == Change::insert;
   options.num_threads = arguments.num_threads;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {

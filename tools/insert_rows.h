@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "tools/dialect_options.h"
 #include "tools/exit_codes.h"
 
 namespace culmen::tools {
@@ -21,6 +22,7 @@ struct InsertArguments {
   bool no_labels = false;
   bool new_ids = false;
   std::string nulls = "keep";
+  DialectArguments dialect;
   std::string type;
   std::string durability = "sync";
   std::uint64_t batch_rows = 10'000;

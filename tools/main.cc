@@ -33,12 +33,14 @@ ExitCode run(int argc, char** argv) {
   Program program;
   describe(program.app);
   add_generate(program);
+  add_inspect(program);
   add_build(program);
   add_query(program);
   add_insert(program);
   add_upsert(program);
   add_delete(program);
   add_get(program);
+  add_export(program);
   add_info(program);
   add_compact(program);
   add_verify(program);

@@ -53,6 +53,19 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
       ->type_name("X")
       ->group("Query");
   command
+      .add_option(
+          "--after", arguments.after,
+          "The next page: only rows behind this score and id, those of the last row of the page\n"
+          "before; as JSON has them after its results. A change of the index may move rows between pages")
+      ->type_name("SCORE,ID")
+      ->group("Query");
+  command
+      .add_option("--per", arguments.per,
+                  "At most N rows for each value of a column, as in brand=2. Rows of pages before --after\n"
+                  "count")
+      ->type_name("COLUMN=N")
+      ->group("Query");
+  command
       .add_option("--scale", arguments.scale,
                   "minmax: weights apply to attributes scaled to 0..1 by their range in the index (default\n"
                   "none: to the attributes as they are)")
@@ -64,6 +77,15 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
           "Rows that miss a value that is ranked: skip leaves them out, fill ranks the stand-ins that\n"
           "build --missing has chosen (default skip)")
       ->check(CLI::IsMember({"skip", "fill"}))
+      ->group("Query");
+  command
+      .add_option(
+          "--terms", arguments.terms,
+          "What is added to the score besides the weights, as in \"2 * near(price, 100) + log1p(reviews)\n"
+          "- 0.5 * [brand = 'Sony']\": functions of a column, near(column, value), decay(column, origin,\n"
+          "scale[, linear|exp|gauss]), log, log1p, sqrt and saturate(column, half), and conditions in\n"
+          "brackets, as for --where. Rows without a value that the functions take are left out. Not on a GPU")
+      ->type_name("TERMS")
       ->group("Query");
 }
 
@@ -112,6 +134,25 @@ void add_running_options(CLI::App& command, QueryArguments& arguments) {
       ->group("Running");
 }
 
+void add_row_options(CLI::App& command, QueryArguments& arguments) {
+  command
+      .add_option(
+          "--rank-of", arguments.rank_of,
+          "Print where the rows with these ids stand among all that the query ranks, not the best rows")
+      ->type_name("ID,...")
+      ->group("Other questions");
+  command.add_option("--count-above", arguments.count_above, "Print how many rows score more than this")
+      ->type_name("SCORE")
+      ->group("Other questions");
+  command
+      .add_option(
+          "--why", arguments.why,
+          "Print the part that each attribute has in the row's score; of two rows also the changes of\n"
+          "one weight that would swap them")
+      ->type_name("ID[,ID]")
+      ->group("Other questions");
+}
+
 void add_answer_options(CLI::App& command, QueryArguments& arguments) {
   command
       .add_option(
@@ -137,15 +178,20 @@ void add_query(Program& program) {
   CLI::App& command = *program.app.add_subcommand("query", "Find the rows with the highest weighted sums");
   const auto arguments = std::make_shared<QueryArguments>();
   add_query_options(command, *arguments);
+  add_row_options(command, *arguments);
   add_running_options(command, *arguments);
   add_answer_options(command, *arguments);
   add_quiet(command, program, "Write only errors, and what --profile asks for, to standard error");
   command.footer(
-      "Score: the sum of weight * attribute. Higher scores come first, equal ones by smaller id.\n\n"
+      "Score: the sum of weight * attribute, and of --terms. Higher scores come first, equal ones by smaller "
+      "id.\n\n"
       "Examples:\n"
       "  culmen query hotels.index -w price=-1,rating=2 -k 5 --scale minmax\n"
       "  culmen query hotels.index -w rating=1 --where \"price<=200 and city='Roma'\" --format json\n"
       "  culmen query hotels.index -w rating=1 --not-ids-file seen.txt\n"
+      "  culmen query hotels.index -w rating=1 --terms \"0.02 * near(price, 120)\"\n"
+      "  culmen query hotels.index -w rating=1 --per city=2 --after 9.5,1000017\n"
+      "  culmen query hotels.index -w price=-1,rating=20 --why 1000017,1000018\n"
       "  culmen query hotels.index -w price=-0.4,rating=1.2 -k 100 --profile -o best.csv");
   command.callback([&program, arguments] {
     program.run = [&program, arguments] { return run_query(*arguments, program.quiet); };

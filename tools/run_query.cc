@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coding/any_index.h"
+#include "coding/cursor_text.h"
 #include "culmen/device_group.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
@@ -20,6 +21,7 @@
 #include "tools/output.h"
 #include "tools/plans.h"
 #include "tools/profile.h"
+#include "tools/row_questions.h"
 #include "tools/streams.h"
 #include "tools/weights.h"
 
@@ -57,11 +59,14 @@ std::string chosen_format(const QueryArguments& arguments) {
 }
 
 void check_usage(const QueryArguments& arguments) {
-  if (arguments.weights.empty() && arguments.weights_file.empty())
-    throw InvalidArgument("weights are missing: give -w name=value,... or --weights-file FILE");
+  if (arguments.weights.empty() && arguments.weights_file.empty() && arguments.terms.empty())
+    throw InvalidArgument(
+        "weights are missing: give -w name=value,... or --weights-file FILE, or only --terms");
   if (!arguments.explain && chosen_format(arguments) == "npy" && arguments.output.empty() &&
       stdout_is_terminal())
     throw InvalidArgument("npy is binary: give -o FILE or a pipe");
+  if (asks_about_rows(arguments) && arguments.weights.empty())
+    throw InvalidArgument("--rank-of, --count-above and --why are about one query: give its weights with -w");
   const auto files = {&arguments.weights_file, &arguments.ids_file, &arguments.not_ids_file};
   if (std::ranges::count_if(files, [](const std::string* file) { return *file == "-"; }) > 1)
     throw InvalidArgument("standard input can be one file: weights, ids, or ids to leave out");
@@ -86,14 +91,19 @@ Query common_query(const QueryArguments& arguments, const Index& index) {
   if (!arguments.k && !arguments.min_score) query.k = kDefaultK;
   query.where = filter_of(arguments, index);
   if (arguments.min_score) query.min_score = parse_number(*arguments.min_score, "--min-score");
+  if (arguments.after) query.after = parse_cursor(*arguments.after, "--after");
+  if (arguments.per) query.per = parse_rows_per(*arguments.per);
   query.scale = arguments.scale == "minmax" ? Scale::minmax : Scale::none;
   query.missing = arguments.missing == "fill" ? Missing::fill : Missing::skip;
+  query.terms = index.terms(arguments.terms);
   return query;
 }
 
 std::vector<Query> make_queries(const QueryArguments& arguments, const Index& index) {
   std::vector<std::vector<double>> weights;
-  if (arguments.weights_file.empty()) {
+  if (arguments.weights_file.empty() && arguments.weights.empty()) {
+    weights.emplace_back(index.schema().attributes.size(), 0.0);
+  } else if (arguments.weights_file.empty()) {
     weights.push_back(parse_weights(arguments.weights, index));
   } else {
     weights = read_weights_file(arguments.weights_file, index);
@@ -139,6 +149,7 @@ int worthy_gpu(const Index& index, const std::vector<Query>& queries, const Sear
   if (options.engine != Engine::automatic && options.engine != Engine::bounded) return kNoDevice;
   if (queries.size() < kWorthAskingCuda || index.schema().attributes.size() > kMaxDeviceAttributes)
     return kNoDevice;
+  if (!queries.front().terms.empty()) return kNoDevice;  // GPUs score none
   if (num_devices() == 0)
     return queries.size() >= kWorthAGpu ? 0 : kNoDevice;  // the error says that there is none
   return index.place(queries, {.num_threads = options.num_threads}).device;
@@ -181,6 +192,12 @@ ExitCode run_query(QueryArguments arguments, bool quiet) {
   const std::vector<Query> queries = make_queries(arguments, index.columns());
   const std::vector<ShownColumn> columns = shown_columns(index.info(), arguments.show, kAnswerColumns);
   const bool batch = !arguments.weights_file.empty();
+  if (asks_about_rows(arguments)) {
+    Output out(arguments.output);
+    answer_about_rows(arguments, index, queries.front(), options, chosen_format(arguments), out);
+    out.finish();
+    return ExitCode::ok;
+  }
   if (arguments.explain) {
     const std::string format = plan_format(arguments);
     Output out(arguments.output);

@@ -18,8 +18,14 @@ struct QueryArguments {
   std::string ids_file;
   std::string not_ids_file;
   std::optional<std::string> min_score;
+  std::optional<std::string> after;
+  std::optional<std::string> per;
+  std::optional<std::string> rank_of;
+  std::optional<std::string> count_above;
+  std::optional<std::string> why;
   std::string scale = "none";
   std::string missing = "skip";
+  std::string terms;
   std::string engine = "auto";
   int num_threads = 0;
   std::string device = "auto";

@@ -18,6 +18,10 @@ void throw_with_hint(const InputError& error) {
       throw InputError(text + " (--attributes names the columns to rank, --columns those to keep)");
     case InputError::Remedy::choose_columns:
       throw InputError(text + " (--columns names the columns to keep)");
+    case InputError::Remedy::give_decimal:
+      throw InputError(text + " (--decimal point or --decimal comma says so)");
+    case InputError::Remedy::give_header:
+      throw InputError(text + " (--header yes or --header no says so)");
     case InputError::Remedy::none:
       break;
   }

@@ -78,7 +78,8 @@ Partitioner CutSearch::find() {
   for (std::size_t level = 0; level < levels_.size(); ++level)
     visit_value_type(snapshot_, [&]<typename T>(T) { cut<T>(level); });
   return Partitioner::restore(plan_.kind, scale_.minimum(), scale_.maximum(), plan_.splits,
-                              fetch(cuts_, stream_), fetch(own_coordinates_, stream_), num_parts_);
+                              fetch(cuts_, stream_), fetch(own_coordinates_, stream_), num_parts_)
+      .with_order(plan_.row_order);
 }
 
 template <typename T>

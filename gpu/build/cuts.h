@@ -20,8 +20,9 @@ struct SampleRef {
 struct SampleRange {
   std::uint32_t first, end;
 };
+
 // Enqueues the copy of the rows of the sample that are in this chunk to values[num_rows][num_attributes], which begin with row
-// `base` of the sample. Both tables' numbers of rows.
+// `base` of the sample. sample_rows, table_rows: of the whole sample and table.
 template <typename T>
 void launch_read_sample(const TableChunk& chunk, SampleRange rows, std::uint64_t sample_rows,
                         std::uint64_t table_rows, std::uint32_t base, std::byte* values, cudaStream_t stream);

@@ -3,7 +3,6 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -11,20 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include "base/floating_point_scope.h"
 #include "base/ids.h"
 #include "base/with_threads.h"
-#include "base/worker.h"
 #include "culmen/error.h"
 #include "gpu/build/bounds.h"
 #include "gpu/build/column_stats.h"
 #include "gpu/build/cut_search.h"
 #include "gpu/build/fresh_pages.h"
 #include "gpu/build/leaf_shares.h"
-#include "gpu/build/load_card.h"
+#include "gpu/build/load_cards.h"
 #include "gpu/build/load_room.h"
 #include "gpu/build/sort.h"
-#include "gpu/cuda/peers.h"
 #include "gpu/mirror/loaded_tree.h"
 #include "index/build/bulk_load.h"
 #include "index/build/filled_table.h"
@@ -85,18 +81,6 @@ class DeviceLoader {
   void report(std::string_view phase, double fraction) const {
     if (options_.on_progress) options_.on_progress(phase, fraction);
   }
-  bool is_alone() const { return cards_.size() == 1; }
-  const LoadCard& first() const { return *cards_.front(); }
-
-  // Calls f() with the device current. If there are several, errors of CUDA name it.
-  template <typename F>
-  void with_device(int device, const F& f) const;
-  // Calls f(card, i) for all devices at once: for the first in this thread, for each of the others in a thread of its
-  // own. Waits for them. If several fail, throws the error of the first of them.
-  template <typename F>
-  void on_each(const F& f);
-  template <typename F>
-  void on_one(std::size_t i, const F& f);
 
   std::uint64_t room(const LoadCard& card) const;
   std::vector<bool> cards_with_room_for_chunks() const;
@@ -126,39 +110,16 @@ class DeviceLoader {
   std::shared_ptr<Snapshot> snapshot_;
   FreshPages pages_;
   LeafPlan plan_;
-  std::vector<std::unique_ptr<LoadCard>> cards_;
-  std::vector<std::unique_ptr<Worker>> workers_;  // for all cards but the first
+  LoadCards cards_;
 };
-
-template <typename F>
-void DeviceLoader::with_device(int device, const F& f) const {
-  try {
-    const cuda::DeviceScope scope(device);
-    f();
-  } catch (const CudaError&) {
-    if (is_alone()) throw;
-    std::rethrow_exception(cuda::as_fault_of(device, std::current_exception()));
-  }
-}
 
 DeviceLoader::DeviceLoader(const TableView& table, const FilledTable* filled, const BuildOptions& options,
                            const LoadLimits& limits)
-    : table_(table), filled_(filled), options_(options), limits_(limits) {
-  const std::vector<int> devices = devices_that_build(options);
-  const std::size_t count = devices.size();
-  cards_.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    LoadReport listener = [](std::string_view, double) {};
-    if (i == 0) listener = [this](std::string_view phase, double fraction) { report(phase, fraction); };
-    const RowRange rows = {table.num_rows * i / count, table.num_rows * (i + 1) / count};
-    with_device(devices[i], [&] {
-      for (const int other : devices) cuda::open_path(devices[i], other);
-      cards_[i] = std::make_unique<LoadCard>(devices[i], table, rows, rows_of_a_chunk(table, limits),
-                                             std::move(listener));
-    });
-    if (i > 0) workers_.push_back(std::make_unique<Worker>());
-  }
-}
+    : table_(table),
+      filled_(filled),
+      options_(options),
+      limits_(limits),
+      cards_(devices_that_build(options), table, rows_of_a_chunk(table, limits), options) {}
 
 std::optional<DeviceLoad> DeviceLoader::run() {
   collect_stats();
@@ -166,7 +127,7 @@ std::optional<DeviceLoad> DeviceLoader::run() {
   prepare_pages();
   choose_partitions();
   DeviceLoad loaded;
-  if (is_alone() && fits_at_once()) {
+  if (cards_.is_alone() && fits_at_once()) {
     loaded.on_device = load_at_once();
   } else if (!load_in_rounds()) {
     return std::nullopt;
@@ -176,44 +137,11 @@ std::optional<DeviceLoad> DeviceLoader::run() {
   return loaded;
 }
 
-template <typename F>
-void DeviceLoader::on_one(std::size_t i, const F& f) {
-  LoadCard& card = *cards_[i];
-  with_device(card.device(), [&] {
-    // Also after an error: others may free what the device writes to.
-    const cuda::WaitAtEnd wait(card.stream());
-    f(card, i);
-    card.stream().synchronize();
-  });
-}
-
-template <typename F>
-void DeviceLoader::on_each(const F& f) {
-  std::vector<std::exception_ptr> errors(cards_.size());
-  const auto run = [&](std::size_t i) noexcept {
-    try {
-      const FloatingPointScope floating_point;
-      with_threads(options_.num_threads, [&] { on_one(i, f); });
-    } catch (...) {
-      errors[i] = std::current_exception();
-    }
-  };
-  {
-    Ends ends(workers_.size());
-    for (std::size_t i = 1; i < cards_.size(); ++i) ends.add(workers_[i - 1]->run([&run, i] { run(i); }));
-    run(0);
-  }
-  for (const std::exception_ptr& error : errors)
-    if (error != nullptr) std::rethrow_exception(error);
-}
-
 // Bytes that may be allocated now. A part of the free memory is left to others.
 std::uint64_t DeviceLoader::room(const LoadCard& card) const {
   if (limits_.device_bytes > 0) return limits_.device_bytes;
   const cuda::DeviceScope scope(card.device());
-  const auto is_same = [&](const auto& other) { return other->device() == card.device(); };
-  const auto num_sharers = static_cast<std::size_t>(std::count_if(cards_.begin(), cards_.end(), is_same));
-  const std::size_t usable = cuda::free_device_bytes() / 10 * 9 / num_sharers;
+  const std::size_t usable = cuda::free_device_bytes() / 10 * 9 / cards_.num_of(card.device());
   return usable - std::min(usable, RowSort::kMoreBytes + DeviceBounds::kBytes);
 }
 
@@ -223,9 +151,9 @@ std::vector<bool> DeviceLoader::cards_with_room_for_chunks() const {
   const LoadRoom most(table_, leaf_rows, largest_value_bytes(table_, options_.value_type));
   const std::uint64_t partitions = most_partitions(table_, options_, leaf_rows) / cards_.size() + 1;
   std::vector<bool> has_room;
-  for (const auto& card : cards_) {
-    const std::uint64_t rows = card->range().size();
-    has_room.push_back(rows * most.table_row + most.for_table(rows, partitions) <= room(*card));
+  for (std::size_t i = 0; i < cards_.size(); ++i) {
+    const std::uint64_t rows = cards_[i].range().size();
+    has_room.push_back(rows * most.table_row + most.for_table(rows, partitions) <= room(cards_[i]));
   }
   return has_room;
 }
@@ -263,7 +191,7 @@ std::vector<ColumnStats> DeviceLoader::stats_of_chunks(IdStats& ids) {
   const bool round = options_.value_type == ValueType::float32;
   const std::vector<bool> stay = cards_with_room_for_chunks();
   std::vector<LoadCard::Stats> stats(cards_.size());
-  on_each([&](LoadCard& card, std::size_t i) {
+  cards_.on_each([&](LoadCard& card, std::size_t i) {
     card.open_chunks(stay[i]);
     stats[i] = card.collect_stats(round);
   });
@@ -284,12 +212,13 @@ void DeviceLoader::check_ids() {
 // On the first device if there is room to sort all ids.
 bool DeviceLoader::finds_unique_ids() {
   const std::uint64_t n = table_.num_rows;
-  if (n > kMaxRowsAtOnce || n * (sizeof(std::int64_t) + RowSort::kRowBytes) > room(first())) return false;
+  if (n > kMaxRowsAtOnce || n * (sizeof(std::int64_t) + RowSort::kRowBytes) > room(cards_.first()))
+    return false;
   cuda::Buffer<std::int64_t> ids;
-  on_one(0, [&](LoadCard&, std::size_t) { ids = cuda::Buffer<std::int64_t>(n); });
-  on_each([&](LoadCard& card, std::size_t) { card.copy_ids(ids.data(), first().device()); });
+  cards_.on_first([&](LoadCard&) { ids = cuda::Buffer<std::int64_t>(n); });
+  cards_.on_each([&](LoadCard& card, std::size_t) { card.copy_ids(ids.data(), cards_.first().device()); });
   bool are_unique = false;
-  on_one(0, [&](LoadCard& card, std::size_t) {
+  cards_.on_first([&](LoadCard& card) {
     RowSort sort(static_cast<std::uint32_t>(n), card.stream().get());
     are_unique = sort.are_unique(ids.data(), static_cast<std::uint32_t>(n));
   });
@@ -299,32 +228,32 @@ bool DeviceLoader::finds_unique_ids() {
 void DeviceLoader::choose_partitions() {
   report("partitioning", 0);
   const PartitionPlan plan = plan_partitions(*snapshot_, table_, options_);
-  const bool has_room = plan.sample_rows * CutSearch::row_bytes(*snapshot_) <= room(first());
+  const bool has_room = plan.sample_rows * CutSearch::row_bytes(*snapshot_) <= room(cards_.first());
   snapshot_->partitioner = plan.kind != Partitioning::random && has_room
                                ? find_partitioner(plan)
                                : make_partitioner(*snapshot_, table_, plan);
-  on_each([this](LoadCard& card, std::size_t) { card.set_partitioner(*snapshot_); });
+  cards_.on_each([this](LoadCard& card, std::size_t) { card.set_partitioner(*snapshot_); });
 }
 
 // On the first device, from a sample to which each gives its part.
 std::shared_ptr<const Partitioner> DeviceLoader::find_partitioner(const PartitionPlan& plan) {
   std::optional<CutSearch> search;
-  on_one(0, [&](LoadCard& card, std::size_t) { search.emplace(*snapshot_, plan, card.stream().get()); });
-  on_each([&](LoadCard& card, std::size_t) {
+  cards_.on_first([&](LoadCard& card) { search.emplace(*snapshot_, plan, card.stream().get()); });
+  cards_.on_each([&](LoadCard& card, std::size_t) {
     SamplePart part(*snapshot_, plan, card.range(), card.stream().get());
     card.for_each_chunk("partitioning", [&](const TableChunk& chunk) { part.add(chunk); });
-    search->take(part, card.device(), first().device(), card.stream().get());
+    search->take(part, card.device(), cards_.first().device(), card.stream().get());
     card.stream().synchronize();
   });
   std::shared_ptr<const Partitioner> found;
-  on_one(0, [&](LoadCard&, std::size_t) { found = std::make_shared<const Partitioner>(search->find()); });
+  cards_.on_first([&](LoadCard&) { found = std::make_shared<const Partitioner>(search->find()); });
   return found;
 }
 
 bool DeviceLoader::fits_at_once() const {
   const LoadRoom each(table_, snapshot_->leaf_rows, snapshot_->value_bytes());
   return table_.num_rows <= kMaxRowsAtOnce &&
-         each.for_table(table_.num_rows, snapshot_->partitioner->num_partitions()) <= room(first());
+         each.for_table(table_.num_rows, snapshot_->partitioner->num_partitions()) <= room(cards_.first());
 }
 
 // Allocates the tree.
@@ -337,12 +266,12 @@ void DeviceLoader::plan_leaves(FirstRows first_rows) {
 }
 
 void DeviceLoader::start_loads(const std::vector<LeafShare>& shares) {
-  on_each([&](LoadCard& card, std::size_t i) { card.start_load(*snapshot_, plan_, shares[i]); });
+  cards_.on_each([&](LoadCard& card, std::size_t i) { card.start_load(*snapshot_, plan_, shares[i]); });
 }
 
 std::shared_ptr<const LoadedTree> DeviceLoader::load_at_once() {
   FirstRows first_rows;
-  on_one(0, [&](LoadCard& card, std::size_t) {
+  cards_.on_first([&](LoadCard& card) {
     card.make_rows(table_.num_rows);
     card.collect_all();
     first_rows = card.first_rows();
@@ -350,7 +279,7 @@ std::shared_ptr<const LoadedTree> DeviceLoader::load_at_once() {
   plan_leaves(std::move(first_rows));
   start_loads(share_leaves(plan_.partitions, 1));
   std::shared_ptr<SlotArrays> arrays;
-  on_one(0, [&](LoadCard& card, std::size_t) {
+  cards_.on_first([&](LoadCard& card) {
     card.close_chunks();  // frees memory for the leaves
     if (options_.stays_on_device) arrays = card.load().make_arrays();
   });
@@ -364,7 +293,7 @@ std::shared_ptr<const LoadedTree> DeviceLoader::finish(std::shared_ptr<SlotArray
   if (arrays == nullptr) return nullptr;
   const SlotArena& arena = *snapshot_->arena;
   const std::size_t first_node = (snapshot_->num_leaves + kFanOut - 1) / kFanOut;
-  on_one(0, [&](LoadCard& card, std::size_t) {
+  cards_.on_first([&](LoadCard& card) {
     cuda::check(cudaMemcpyAsync(arrays->ref().nodes + first_node * arena.node_bytes(),
                                 arena.node(first_node).bytes,
                                 (snapshot_->num_nodes - first_node) * arena.node_bytes(),
@@ -401,8 +330,8 @@ std::optional<DeviceLoader::Spans> DeviceLoader::spans_that_fit(const LeafShare&
 // In each round every device loads a span of its share. The table, if it is not kept, crosses the bus in each of them.
 bool DeviceLoader::load_in_rounds() {
   std::vector<FirstRows> first_rows(cards_.size());
-  on_each([&](LoadCard& card, std::size_t i) {
-    card.count_rows(is_alone());
+  cards_.on_each([&](LoadCard& card, std::size_t i) {
+    card.count_rows(cards_.is_alone());
     first_rows[i] = card.first_rows();
   });
   plan_leaves(sum_of(first_rows));
@@ -410,7 +339,7 @@ bool DeviceLoader::load_in_rounds() {
   std::vector<Spans> spans;
   std::size_t num_rounds = 0;
   for (std::size_t i = 0; i < cards_.size(); ++i) {
-    std::optional<Spans> fitting = spans_that_fit(shares[i], room(*cards_[i]));
+    std::optional<Spans> fitting = spans_that_fit(shares[i], room(cards_[i]));
     if (!fitting) return false;
     num_rounds = std::max(num_rounds, fitting->size());
     spans.push_back(*std::move(fitting));
@@ -429,7 +358,7 @@ bool DeviceLoader::load_in_rounds() {
 
 // Brings the rows of its span to each device, in the order of the table. first_rows: of each device's own rows.
 void DeviceLoader::exchange_rows(const SpanOfEach& spans, const std::vector<FirstRows>& first_rows) {
-  on_each([&](LoadCard& card, std::size_t i) {
+  cards_.on_each([&](LoadCard& card, std::size_t i) {
     if (spans[i]) card.make_rows(plan_.num_rows(*spans[i]));
   });
   std::vector<std::uint64_t> next(cards_.size(), 0);  // row of each device
@@ -437,19 +366,19 @@ void DeviceLoader::exchange_rows(const SpanOfEach& spans, const std::vector<Firs
   for (std::size_t from = 0; from < cards_.size(); ++from)
     for (std::size_t to = 0; to < cards_.size(); ++to) {
       if (!spans[to]) continue;
-      const LoadCard& card = *cards_[to];
+      const LoadCard& card = cards_[to];
       given[from].push_back({*spans[to], {card.rows().ref(), card.device()}, next[to], from == to});
       next[to] += first_rows[from][spans[to]->end] - first_rows[from][spans[to]->first];
     }
-  on_each([&](LoadCard& card, std::size_t i) { card.give_rows(std::move(given[i])); });
+  cards_.on_each([&](LoadCard& card, std::size_t i) { card.give_rows(std::move(given[i])); });
 }
 
 void DeviceLoader::load_spans(const SpanOfEach& spans) {
-  on_each([&](LoadCard& card, std::size_t i) {
+  cards_.on_each([&](LoadCard& card, std::size_t i) {
     if (spans[i]) card.load().make(*spans[i], card.rows(), ids_ascend_);
   });
   pages_.wait();
-  on_each([&](LoadCard& card, std::size_t i) {
+  cards_.on_each([&](LoadCard& card, std::size_t i) {
     if (spans[i]) card.load().download(card.rows());
     card.free_rows();
   });

@@ -29,6 +29,7 @@ struct KeyRule {
   std::uint32_t num_levels;
   std::uint32_t num_partitions;
   bool is_random;
+  bool is_by_sum;  // RowOrder::sum
 };
 static_assert(std::is_trivially_copyable_v<KeyRule>);
 static_assert(sizeof(KeyRule) + sizeof(TableChunk) < 4096);  // the limit of a kernel's arguments

@@ -22,6 +22,7 @@ DevicePartitioner::DevicePartitioner(const Partitioner& partitioner, std::uint64
   rule_.own_coordinates = own_coordinates_.data();
   rule_.num_partitions = partitioner.num_partitions();
   rule_.is_random = partitioner.kind() == Partitioning::random;
+  rule_.is_by_sum = partitioner.row_order() == RowOrder::sum;
   rule_.num_rows = num_rows;
 }
 

@@ -46,8 +46,9 @@ __global__ void __launch_bounds__(kThreads)
   const auto value = [&](int i) { return stored_value<T>(chunk.columns[i], row); };
   read_row(chunk.num_columns, rule.scale, value, scaled);
   const std::uint32_t partition = find_partition(scaled, value, chunk.first_row + row, rule);
-  keys[row] =
-      key_in(partition, pack_order(scaled.largest, scaled.sum / static_cast<double>(chunk.num_columns)));
+  const auto width = static_cast<double>(chunk.num_columns);
+  const double first = rule.is_by_sum ? mean_in_order(scaled.whole, width) : scaled.largest;
+  keys[row] = key_in(partition, pack_order(first, scaled.sum / width));
   if (counts != nullptr) count(counts, partition);
 }
 

@@ -13,6 +13,7 @@ struct ScaledRow {
   double lowers[kMaxDeviceAttributes];  // [i > 0]: (1 - x_(i-1))^2
   double sum;                           // of the scaled attributes x
   double largest;                       // may be above 1
+  double whole;                         // the sum before values are cut off at 0 and 1
 
   __device__ double upper(std::uint32_t coordinate) const {
     return coordinate == 0 ? sum : tails[coordinate];
@@ -25,10 +26,11 @@ struct ScaledRow {
 // value(i): attribute i < num_attributes as stored.
 template <typename Value>
 __device__ void read_row(int num_attributes, const ScaleRef& scale, const Value& value, ScaledRow& scaled) {
-  double sum = 0, largest = 0;
+  double sum = 0, largest = 0, whole = 0;
   for (int i = 0; i < num_attributes; ++i) {
     const double beyond = scaled_value(static_cast<double>(value(i)), scale.minimum[i], scale.inverse[i]);
     largest = beyond > largest ? beyond : largest;
+    whole = whole + beyond;
     const double x = cut_off_at_one(beyond);
     sum = i == 0 ? x : sum + x;
     const double square = (1.0 - x) * (1.0 - x);
@@ -42,6 +44,7 @@ __device__ void read_row(int num_attributes, const ScaleRef& scale, const Value&
   }
   scaled.sum = sum;
   scaled.largest = largest;
+  scaled.whole = whole;
 }
 
 // A coordinate of a row, as RowCoordinates::Quotient.

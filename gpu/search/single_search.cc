@@ -73,7 +73,6 @@ SingleSearch::Running::Running(const SingleSearch& search, const MirrorView& vie
       view_(view),
       query_(query),
       engine_(engine),
-      plan_(search.make_plan(view, engine)),
       predicate_(pack_predicate(query.filter)),
       kth_bound_{query.min_score, kNoId} {
   if (search.is_for_resident(view, query, engine)) {
@@ -81,6 +80,7 @@ SingleSearch::Running::Running(const SingleSearch& search, const MirrorView& vie
     plan_ = search.resident_->plan(view);
     workspace_ = &turn_->workspace();
   } else {
+    plan_ = search.make_plan(view, engine);
     own_workspace_ = search.pool_.take();
     workspace_ = own_workspace_.get();
   }

@@ -44,7 +44,7 @@ class SingleSearch {
     std::optional<ResidentSearch::Turn> turn_;  // none: the query has launches of its own
     std::unique_ptr<Workspace> own_workspace_;  // null: that of the turn
     Workspace* workspace_ = nullptr;
-    GridPlan plan_;
+    GridPlan plan_{};
     std::size_t num_outside_ = 0;
     std::vector<std::byte> predicate_;
     QueryArgument argument_;  // unless there is a turn

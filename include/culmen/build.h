@@ -14,7 +14,10 @@ namespace culmen {
 
 struct BuildOptions {
   Partitioning partitioning = Partitioning::automatic;
-  int num_splits = 0;      // angle: the paper's grid, s parts per angle and s^(d-1) partitions. 0: ours
+  Shells shells = Shells::automatic;  // of kd and angle partitions
+  RowOrder row_order =
+      RowOrder::automatic;  // up to 64 attributes; rows of wider tables are ordered by their lengths
+  int num_splits = 0;       // angle: the paper's grid, s parts per angle and s^(d-1) partitions. 0: ours
   int num_partitions = 0;  // random: how many; kd, angle: about how many, unless num_splits is set. 0: chosen
   // Groups rows by a column first: an attribute or a filter column. A filter on it then meets few other rows, and queries
   // without such a filter become slower. Needs k-d partitions; the CPU builds it. Empty: by all attributes alike.

@@ -14,6 +14,7 @@
 #include "culmen/plan.h"
 #include "culmen/query.h"
 #include "culmen/resources.h"
+#include "culmen/row_reader.h"
 #include "culmen/sample.h"
 #include "culmen/schema.h"
 #include "culmen/scoring.h"
@@ -24,4 +25,5 @@
 #include "culmen/table.h"
 #include "culmen/table_io.h"
 #include "culmen/version.h"
+#include "culmen/why.h"
 #include "culmen/write.h"

@@ -34,6 +34,8 @@ class InputError : public Error {
     drop_nulls,         // NullPolicy::drop leaves such rows out
     choose_attributes,  // ReadOptions::attributes chooses what is ranked
     choose_columns,     // the column was read only because ReadOptions::columns did not leave it out
+    give_decimal,       // CsvDialect::decimal says what the cells do not tell
+    give_header,        // CsvDialect::has_header says what the first line does not tell
   };
 
   using Error::Error;

@@ -43,6 +43,7 @@ namespace culmen {
 class DeviceGroup;
 class DeviceIndex;  // culmen/device.h
 struct DeviceGroupOptions;
+class LoggedView;  // internal
 struct DeviceOptions;
 
 class Index {
@@ -82,6 +83,8 @@ class Index {
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);  // returns the number of rows erased
+  // Erases the rows of ids_where(where), of the version that the call begins with.
+  std::uint64_t erase_where(const Filter& where);
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
 
   // Throws what write() would throw for this batch, and changes nothing.
@@ -124,6 +127,8 @@ class Index {
   [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
   [[nodiscard]] bool contains(std::int64_t id) const;
+  // The ids of all rows that pass a filter, ascending. Cost: a scan.
+  [[nodiscard]] std::vector<std::int64_t> ids_where(const Filter& where) const;
 
   // What opening found in the log.
   [[nodiscard]] RecoveryInfo recovery() const;
@@ -151,6 +156,12 @@ class Index {
   // letters, digits, `_` and `.`; empty text means no condition. Throws InvalidArgument, which names the position.
   [[nodiscard]] Filter filter(std::string_view where) const;
 
+  // Parses "2 * near(price, 100) + log1p(reviews) - 0.5 * [brand = 'Sony']": a sum of functions of columns and of conditions
+  // in brackets, each with a number as its weight: near(column, value), decay(column, origin, scale[, linear|exp|gauss]),
+  // log, log1p, sqrt(column), saturate(column, half) (culmen/score_term.h). Empty text has no terms. Throws as filter();
+  // what columns hold is checked by searches.
+  [[nodiscard]] std::vector<ScoreTerm> terms(std::string_view text) const;
+
   // Exact top-k. Reads nothing but the index. Throws InvalidArgument for k = 0, no k without min_score, weights of the
   // wrong count, not finite, all zero, or so large that a score could overflow, and unknown attributes in Query::where.
   [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;
@@ -163,13 +174,27 @@ class Index {
   // Throws as search(), and for weights that are not a whole number of rows.
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
   // The same into arrays of the caller's; returns the version that was searched. Throws InvalidArgument for arrays of
-  // other sizes. After an exception they may have answers to some of the queries.
+  // other sizes, and for those that overlap each other or the weights. After an exception they may have answers to some
+  // of the queries.
   std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                              const SearchOptions& options = {}) const;
 
   // An upper bound on the score of every row that may be in the answer; -infinity if there is none. Reads one node: 0.5 us or so.
   // Throws as search().
   [[nodiscard]] double score_bound(const Query& query, const SearchOptions& options = {}) const;
+
+  // How many rows rank before a row of this score and id would: those that score more, or as much with a smaller id. The
+  // query's k, min_score and after do not matter. Counts whole blocks where bounds decide: far less than a scan for the
+  // best rows. Throws as search(), and InvalidArgument for a NaN.
+  [[nodiscard]] std::uint64_t count_before(const Query& query, const Cursor& place,
+                                           const SearchOptions& options = {}) const;
+  // How many rows score more than this.
+  [[nodiscard]] std::uint64_t count_above(const Query& query, double score,
+                                          const SearchOptions& options = {}) const;
+  // Where the row with this id stands in the whole order; nullopt if it is not in it: there is no such row, it does not
+  // pass the filter, or it misses a value that is ranked.
+  [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::int64_t id,
+                                               const SearchOptions& options = {}) const;
 
   // What other parts of the same table must know of this one (culmen/statistics.h).
   [[nodiscard]] TableStatistics statistics() const;
@@ -208,6 +233,8 @@ class Index {
 
  private:
   friend std::shared_ptr<const Snapshot> snapshot_of(const Index& index);  // internal
+  friend std::shared_ptr<const Snapshot> version_of(const Index& index);
+  friend std::shared_ptr<const LoggedView> logged_view_of(const Index& index);
 
   class Core;
   explicit Index(std::shared_ptr<Core> core);

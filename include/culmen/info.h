@@ -33,8 +33,10 @@ struct IndexInfo {
   ValueType value_type = ValueType::float32;
   bool has_labels = false;
   Partitioning partitioning = Partitioning::kd;
-  std::string cluster;  // the column that rows are clustered by; empty: none
-  int num_splits = 0;   // 0 for random partitions
+  Shells shells = Shells::sums;            // none: left out, although there are enough partitions for them
+  RowOrder row_order = RowOrder::largest;  // meaningless beyond 64 attributes
+  std::string cluster;                     // the column that rows are clustered by; empty: none
+  int num_splits = 0;                      // 0 for random partitions
   std::uint64_t num_partitions = 0;
   int leaf_rows = 0;
   std::uint64_t num_leaves = 0;

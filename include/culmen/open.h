@@ -29,7 +29,8 @@ enum class Loading : std::uint8_t {
   // little. A file that is damaged, or cut while the index is open, is a FormatError or IoError of every call that needs the
   // place; other calls are not affected, except that after a refused change later ones may need all. Large changes,
   // checkpoints, copies to devices, and what reads all rows, such as a scan, read all that is left, and make the checks
-  // between leaves and nodes that `whole` makes on opening
+  // between leaves and nodes that `whole` makes on opening. A reader searches the rows of a log beside the rows of the files, so it
+  // reads a log of any length and no more; verify, save, Engine::ta and copies to devices bring both together first
   on_touch,
 };
 

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "culmen/filter.h"
+#include "culmen/score_term.h"
 
 namespace culmen {
 
@@ -22,14 +24,38 @@ enum class Missing : std::uint8_t {
   fill,  // the attribute's stand-in is ranked (Attribute::stand_in)
 };
 
+// A place in the order of answers: behind a row of this score and id, or where one would be.
+struct Cursor {
+  double score = 0;
+  std::int64_t id = 0;
+
+  friend bool operator==(const Cursor&, const Cursor&) = default;
+};
+
+// At most so many rows for each value of a column, an attribute or a filter column. Rows without a value are a group, too.
+struct RowsPer {
+  std::string column;
+  std::size_t most = 1;  // 1 or more
+
+  friend bool operator==(const RowsPer&, const RowsPer&) = default;
+};
+
 struct Query {
-  std::vector<double> weights;  // [num_attributes] finite, at least one not zero; 0 = attribute not used
+  // [num_attributes] finite, at least one not zero unless there are terms; 0 = attribute not used
+  std::vector<double> weights;
   // The number of rows, 1 or more; if fewer pass, all of them. nullopt, only with min_score: every row that reaches it.
   std::optional<std::size_t> k = 10;
   Filter where = {};
   std::optional<double> min_score = {};  // only rows with score >= min_score
-  Scale scale = Scale::none;
+  Scale scale = Scale::none;             // of the weights, and not of terms
   Missing missing = Missing::skip;
+  std::vector<ScoreTerm> terms = {};  // added to the score, in any order
+  // Only rows behind this place: the next page, if it is the last hit of the page before. Pages over one version, joined,
+  // are the one long answer. Not on a GPU, which throws InvalidArgument.
+  std::optional<Cursor> after = {};
+  // The best rows of each group alone count, inside of the search: k rows come back if there are so many. Those of pages
+  // before `after` count, too. Not on a GPU, and over shards not with `after`: InvalidArgument.
+  std::optional<RowsPer> per = {};
 };
 
 // Many queries that differ in their weights alone.
@@ -40,6 +66,7 @@ struct QueryBatch {
   std::optional<double> min_score = {};
   Scale scale = Scale::none;
   Missing missing = Missing::skip;
+  std::vector<ScoreTerm> terms = {};  // as in Query
 };
 
 }  // namespace culmen

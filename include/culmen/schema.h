@@ -80,10 +80,26 @@ struct Field {
 enum class ValueType : std::uint8_t { automatic, float32, float64 };
 
 enum class Partitioning : std::uint8_t {
-  automatic,  // kd for up to 8 attributes, angle for more or if num_splits is set; info() has the choice
-  angle,   // by the sum of the attributes, then by the row's angles from the best corner (GTA, section 3.3)
+  // kd for up to 8 attributes, angle for more or if num_splits is set. Of a table that is large enough for it the build
+  // compares partitions, Shells and RowOrder on a sample, and takes the best. info() has the choice.
+  automatic,
+  angle,   // by Shells, then by the row's angles from the best corner (GTA, section 3.3)
   random,  // by position in the table
-  kd,      // by the sum of the attributes, then by repeated halving on the attribute with the widest spread
+  kd,      // by Shells, then by repeated halving on the attribute with the widest spread
+};
+
+// Slices of the table before it is partitioned further. automatic: sums, unless the build compares partitions.
+enum class Shells : std::uint8_t {
+  automatic,
+  sums,  // by the sum of the scaled attributes, each slice half as large as the one below it, if there are enough rows
+  none,
+};
+
+// The order of rows within a partition. automatic: largest, unless the build compares partitions.
+enum class RowOrder : std::uint8_t {
+  automatic,
+  largest,  // by the largest scaled attribute
+  sum,      // by the sum of the scaled attributes
 };
 
 // The columns of an index.

@@ -138,6 +138,15 @@ struct SearchResult {
   [[nodiscard]] Row row(std::size_t rank) const;
 };
 
+// Where a row stands in the order of all rows that a query ranks.
+struct RowRank {
+  std::uint64_t rank = 0;  // 1: the best
+  double score = 0;
+  std::uint64_t version = 0;  // of the index
+
+  friend bool operator==(const RowRank&, const RowRank&) = default;
+};
+
 // The answers to a QueryBatch, one after the other in three arrays.
 struct BatchAnswers {
   std::size_t num_queries = 0;

@@ -85,9 +85,16 @@ class ShardedIndex {
   std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                              const SearchOptions& options = {}) const;
   [[nodiscard]] double score_bound(const Query& query, const SearchOptions& options = {}) const;
+  [[nodiscard]] std::uint64_t count_before(const Query& query, const Cursor& place,
+                                           const SearchOptions& options = {}) const;
+  [[nodiscard]] std::uint64_t count_above(const Query& query, double score,
+                                          const SearchOptions& options = {}) const;
+  [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::int64_t id,
+                                               const SearchOptions& options = {}) const;
   [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
   [[nodiscard]] bool contains(std::int64_t id) const;
+  [[nodiscard]] std::vector<std::int64_t> ids_where(const Filter& where) const;
 
   // ---- Changes, for an index that was opened as writable; they go to the shards of their ids. All shards check their
   // part before any is changed, so rows that are refused change nothing. Searches of this handle see a batch whole or
@@ -96,6 +103,7 @@ class ShardedIndex {
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);
+  std::uint64_t erase_where(const Filter& where);
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
   // For a call that is repeated because its answer was lost, or because it ended in the middle: as write(), but a shard
   // has its part already if it is at the version after the one that is expected of it, as WriteOptions::expected_version

@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "culmen/csv_dialect.h"
 #include "culmen/schema.h"
 
 namespace culmen {
@@ -170,6 +171,7 @@ struct Table {
   // The location of a row in its file, for messages: "t.csv:3" (the line), "t.npy: row 3" (both from 1). Empty for a
   // table that is not from a file.
   std::function<std::string(std::size_t row)> location_of_row;
+  CsvDialect dialect;  // of a text file: as given, or found
 
   Table() = default;
   Table(Table&&) = default;

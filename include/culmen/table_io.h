@@ -40,6 +40,7 @@ struct ReadOptions {
   // A cell that is not of its column's type is an error. Numbers and integers are ranked as if they had been found to be
   // some. Attributes may have any type but text.
   std::vector<GivenType> types = {};
+  CsvDialect dialect = {};  // of a text file; Table::dialect says what was found
   // Of an index that takes the rows: which columns are attributes and fields, and what they hold. A field may be absent
   // from the file; a column that the index does not have is an error unless `columns` leaves it out. Ids and labels are
   // read from the columns that the schema names, unless id_column and label_column name others. `attributes` then
@@ -53,15 +54,20 @@ struct ReadOptions {
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress = {};
 };
 
-// Reads a table. The format follows the name: .csv or .tsv (also .csv.gz, .tsv.zst and so on), .npy, .fvecs,
-// .fbin; "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
+// Reads a table. The format follows the name: .csv, .tsv or .txt, JSON Lines as .jsonl or .ndjson (each also with .gz,
+// .bz2, .xz or .zst), .npy, .fvecs, .fbin; "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
+//
+// The delimiter of CSV, the marks in its numbers, and whether its first line is a header are found in its first megabyte,
+// but for what ReadOptions::dialect says. A number may have a sign of a currency or a percent sign beside it (12% is 12),
+// the same one in the whole column. Where no number tells whether a point or comma is the decimal mark, as in a file
+// whose only ones are like 15.990, that is an error. Blank lines are skipped where there are several columns.
 //
 // A column of CSV is what all of its cells are: integers, other numbers (read as the nearest float64), true and false,
 // dates (YYYY-MM-DD), timestamps (a date, T or a blank, HH:MM, possibly seconds, a fraction and a zone), or else text.
 // Digits behind a leading zero (00501) are text, too, unless ReadOptions::attributes names the column, or types types it.
 // Timestamps count in the unit of the finest fraction; either all have a zone or none. An empty cell is a missing
-// value; quoted, in a column of text, it is an empty text. In other columns than text, NA, N/A, NULL, null and NaN are
-// missing values, too. The type of a column may depend on its last cell: then the file is read twice, or kept in memory
+// value; quoted, in a column of text, it is an empty text. In other columns than text, NA, N/A, NULL, none, NaN, - and the
+// like are missing values, too. The type of a column may depend on its last cell: then the file is read twice, or kept in memory
 // if it is a pipe. NPY columns keep the element type of the file, and NaN is a missing value. Messages count lines, rows
 // and columns from 1.
 // Throws IoError when the file cannot be read, InputError naming file, line and column when a value or the
@@ -97,9 +103,13 @@ BatchTotals read_table_in_batches(const std::string& path, const ReadOptions& op
                                   const BatchOptions& batches,
                                   const std::function<void(const TableBatch&)>& take);
 
-// Parses CSV text in memory; error texts call it `name`. Otherwise as read_table.
+// Parses CSV text in memory; error texts call it `name`. The delimiter is that of the options, if they have one. Otherwise
+// as read_table.
 Table parse_csv(std::string_view text, const std::string& name, const ReadOptions& options = {},
                 char delimiter = ',');
+
+// Parses JSON Lines in memory: an object on each line, whose names are columns. Otherwise as read_table.
+Table parse_json_lines(std::string_view text, const std::string& name, const ReadOptions& options = {});
 
 // Parses NPY, fvecs or fbin bytes in memory. Otherwise as read_table.
 Table parse_npy(std::string_view bytes, const std::string& name, const ReadOptions& options = {});

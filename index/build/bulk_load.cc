@@ -35,14 +35,16 @@ struct KeyedRow {
   std::uint64_t row;
 };
 
+enum class RowOrder : std::uint8_t { by_key, as_given };
+
 class BulkLoader {
  public:
-  BulkLoader(const TableView& given, const FilledTable& filled, const BuildOptions& options)
-      : given_(given), filled_(filled), table_(filled.view()), options_(options) {}
+  BulkLoader(const TableView& given, const FilledTable& filled, const BuildOptions& options, RowOrder order)
+      : given_(given), filled_(filled), table_(filled.view()), options_(options), order_(order) {}
 
   std::shared_ptr<Snapshot> run() {
     start();
-    key_rows();
+    order_ == RowOrder::by_key ? key_rows() : number_rows();
     cut_leaves();
     fill_leaves();
     load_fields(*snapshot_, given_, coded_, filled_.stats().has_gaps,
@@ -81,19 +83,29 @@ class BulkLoader {
   std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->leaf_rows); }
 
   void start();
+  void number_rows();
   void key_rows();
   void sort_rows();
   void cut_leaves();
   void fill_leaves();
+  struct Scratch {
+    LeafBounds bounds;
+    std::vector<std::uint64_t> rows;
+    std::vector<float> bound_rows;   // of a leaf
+    std::vector<float> node_bounds;  // [num_rows][kFanOut]
+    std::vector<std::byte> corners;  // [num_attributes][leaf_rows] values, of which the first two are used
+  };
   template <typename T>
-  void fill_leaf(std::uint32_t leaf, LeafBounds& bounds, std::vector<std::uint64_t>& rows,
-                 std::span<float> bound_rows);
+  void fill_leaf(std::uint32_t leaf, Scratch& scratch);
+  template <typename T>
+  void bound_by_corners(const T* zone_map, Scratch& scratch) const;
   void copy_labels();
 
   const TableView& given_;
   const FilledTable& filled_;
   const TableView& table_;  // filled
   const BuildOptions& options_;
+  const RowOrder order_;
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<CodedColumn> coded_;
   std::vector<double> cluster_values_;  // [num_rows] if the build is clustered
@@ -122,6 +134,11 @@ void BulkLoader::start() {
   } else {
     snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan);
   }
+}
+
+void BulkLoader::number_rows() {
+  for (std::uint64_t row = 0; row < table_.num_rows; ++row) keyed_rows_.push_back({0, row});
+  partition_first_ = {0, table_.num_rows};
 }
 
 void BulkLoader::key_rows() {
@@ -180,11 +197,24 @@ void BulkLoader::cut_leaves() {
   allocate_tree(*snapshot_, leaves_.size());
 }
 
+// By the two corners of the box around the leaf's rows: no sum of a row is outside those of the corners.
 template <typename T>
-void BulkLoader::fill_leaf(std::uint32_t leaf, LeafBounds& bounds, std::vector<std::uint64_t>& rows,
-                           std::span<float> bound_rows) {
+void BulkLoader::bound_by_corners(const T* zone_map, Scratch& scratch) const {
+  const auto d = static_cast<std::size_t>(snapshot_->num_attributes());
+  T* corners = reinterpret_cast<T*>(scratch.corners.data());
+  for (std::size_t i = 0; i < d; ++i)
+    for (const Extreme extreme : {Extreme::maximum, Extreme::minimum}) {
+      const auto which = static_cast<std::size_t>(extreme);
+      corners[i * num_slots() + which] = zone_map[which * d + i];
+    }
+  scratch.bounds.compute(corners, static_cast<int>(kZoneVectors), scratch.bound_rows);
+}
+
+template <typename T>
+void BulkLoader::fill_leaf(std::uint32_t leaf, Scratch& scratch) {
   Snapshot& s = *snapshot_;
   LeafHeader& header = s.arena->leaf(leaf);
+  std::vector<std::uint64_t>& rows = scratch.rows;
   rows.resize(header.num_rows);
   std::int64_t* ids = s.arena->ids(leaf);
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -203,24 +233,20 @@ void BulkLoader::fill_leaf(std::uint32_t leaf, LeafBounds& bounds, std::vector<s
     zone_map[static_cast<std::size_t>(Extreme::minimum) * d + i] = *smallest;
   }
   write_leaf_codes(*s.arena, leaf, header.num_rows);
-  bounds.compute(values, static_cast<int>(header.num_rows), bound_rows);
+  if (order_ == RowOrder::as_given) return bound_by_corners(zone_map, scratch);
+  scratch.bounds.compute(values, static_cast<int>(header.num_rows), scratch.bound_rows);
 }
 
 void BulkLoader::fill_leaves() {
   Snapshot& s = *snapshot_;
   const std::size_t num_leaves = leaves_.size();
   for (std::size_t leaf = 0; leaf < num_leaves; ++leaf) s.arena->leaf(leaf) = leaves_[leaf];
-  struct Scratch {
-    LeafBounds bounds;
-    std::vector<std::uint64_t> rows;
-    std::vector<float> bound_rows;   // of a leaf
-    std::vector<float> node_bounds;  // [num_rows][kFanOut]
-  };
   tbb::enumerable_thread_specific<Scratch> scratch([&s] {
     return Scratch{LeafBounds(s.layout, s.units, s.exact_sums, s.leaf_rows),
                    {},
                    std::vector<float>(static_cast<std::size_t>(s.layout.num_rows())),
-                   std::vector<float>(static_cast<std::size_t>(s.layout.num_rows()) * kFanOut)};
+                   std::vector<float>(static_cast<std::size_t>(s.layout.num_rows()) * kFanOut),
+                   std::vector<std::byte>(s.leaf_shape().leaf_bytes())};
   });
   // A task fills whole level-1 nodes, so no two tasks write to one node.
   parallel_slices(
@@ -235,8 +261,7 @@ void BulkLoader::fill_leaves() {
               static_cast<std::uint32_t>(std::min<std::uint64_t>(kFanOut, num_leaves - n * kFanOut));
           for (std::uint32_t c = 0; c < header.num_children; ++c) {
             const auto leaf = static_cast<std::uint32_t>(n * kFanOut + c);
-            visit_value_type(
-                s, [&]<typename T>(T) { fill_leaf<T>(leaf, mine.bounds, mine.rows, mine.bound_rows); });
+            visit_value_type(s, [&]<typename T>(T) { fill_leaf<T>(leaf, mine); });
             node.children()[c] = leaf;
             node.min_ids()[c] = s.leaf(leaf).min_id;
             header.min_id = std::min(header.min_id, s.leaf(leaf).min_id);
@@ -257,15 +282,27 @@ void BulkLoader::copy_labels() {
   });
 }
 
-}  // namespace
-
-std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options) {
+std::shared_ptr<Snapshot> load(const TableView& table, const BuildOptions& options, RowOrder order) {
   return with_threads(options.num_threads, [&] {
     if (options.on_progress) options.on_progress("reading", 0);
     checked_leaf_rows(options.leaf_rows);  // fails before the table is read
     const FilledTable filled(table, table_stats(table, options.value_type), options.stand_ins);
-    return BulkLoader(table, filled, options).run();
+    return BulkLoader(table, filled, options, order).run();
   });
+}
+
+}  // namespace
+
+std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options) {
+  return load(table, options, RowOrder::by_key);
+}
+
+std::shared_ptr<Snapshot> load_as_given(const TableView& table, const BuildOptions& options) {
+  BuildOptions in_one = options;
+  in_one.partitioning = Partitioning::random;
+  in_one.num_partitions = 1;
+  in_one.cluster.clear();
+  return load(table, in_one, RowOrder::as_given);
 }
 
 }  // namespace culmen

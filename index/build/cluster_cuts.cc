@@ -85,8 +85,9 @@ Partitioner cut_clusters(const Snapshot& s, const TableView& table, const Partit
                          std::span<const double> values) {
   const std::uint32_t column = *plan.cluster;
   const Partitioner scale = Partitioner::random(plan.ranges, 1);
-  Partitioner whole =
-      Partitioner::restore(plan.kind, scale.minimum(), scale.maximum(), {}, {}, {}, 1).clustered_by(column);
+  Partitioner whole = Partitioner::restore(plan.kind, scale.minimum(), scale.maximum(), {}, {}, {}, 1)
+                          .clustered_by(column)
+                          .with_order(plan.row_order);
   const std::uint64_t num_rows = values.size();
   if (num_rows == 0) return whole;
   const std::uint64_t num_groups = std::min<std::uint64_t>(plan.num_partitions, kMaxRareGroups);

@@ -14,6 +14,7 @@ namespace {
 // Measured on anti-correlated data of 8 attributes: with fewer shells weights of one sign visit more leaves, with more
 // shells weights of both signs do. See docs/decisions/0008-shells.md.
 constexpr std::uint32_t kShells = 7;
+constexpr std::uint32_t kLeastForShells = 2 * kShells;  // partitions
 
 // The rows of a sample, part by part.
 class SampleParts {
@@ -133,9 +134,21 @@ void CutChooser::cut_part(std::size_t number, const PartitionLevel& level,
 
 }  // namespace
 
-std::vector<std::int32_t> choose_splits(Partitioning kind, int num_attributes, std::uint32_t num_partitions) {
+bool lacks_shells(const Partitioner& partitioner) {
+  const std::size_t num_built = partitioner.cuts().size() + 1;
+  return !partitioner.has_shells() && !is_grid(partitioner) && num_built >= kLeastForShells;
+}
+
+bool is_grid(const Partitioner& partitioner) {
+  const std::vector<std::int32_t>& splits = partitioner.splits();
+  return partitioner.kind() == Partitioning::angle && splits.size() > 1 &&
+         splits.size() == partitioner.minimum().size() && splits[0] == 1;
+}
+
+std::vector<std::int32_t> choose_splits(Partitioning kind, int num_attributes, std::uint32_t num_partitions,
+                                        bool wants_shells) {
   if (num_partitions < 2 || (num_attributes < 2 && kind == Partitioning::angle)) return {};
-  const std::uint32_t shells = num_partitions >= 2 * kShells ? kShells : 1;
+  const std::uint32_t shells = wants_shells && num_partitions >= kLeastForShells ? kShells : 1;
   // No angle between two of hundreds of attributes tells apart what scores high; the order of lengths in a shell does.
   const bool is_halved = kind != Partitioning::angle || num_attributes <= kMaxGroupedAttributes;
   const int halvings = is_halved ? std::bit_width(num_partitions / shells) - 1 : 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "culmen/error.h"
+#include "index/build/partition_choice.h"
 #include "index/build/partition_cuts.h"
 #include "index/build/sample.h"
 #include "index/build/usual_ranges.h"
@@ -45,9 +46,41 @@ Partitioning kind_of(const BuildOptions& options, int num_attributes) {
   return options.num_splits > 0 || num_attributes > kMaxGroupSize ? Partitioning::angle : Partitioning::kd;
 }
 
-std::vector<std::int32_t> splits_of(Partitioning kind, int num_attributes, std::uint32_t num_partitions,
-                                    int num_splits) {
-  if (num_splits == 0) return choose_splits(kind, num_attributes, num_partitions);
+// What the options ask for, and what is usual where they leave it open.
+PartitionStyle wanted_style(const BuildOptions& options, int num_attributes) {
+  return {kind_of(options, num_attributes), options.shells != Shells::none,
+          options.row_order == RowOrder::sum ? RowOrder::sum : RowOrder::largest};
+}
+
+// Whether the options leave it all open.
+bool may_compare(const BuildOptions& options) {
+  return options.partitioning == Partitioning::automatic && options.shells == Shells::automatic &&
+         options.row_order == RowOrder::automatic && options.num_splits == 0 && options.num_partitions == 0 &&
+         options.cluster.empty();
+}
+
+void check_style(const BuildOptions& options, const PartitionStyle& style) {
+  if (style.kind != Partitioning::angle && options.num_splits != 0)
+    throw InvalidArgument("num_splits goes with angle partitions only");
+  if (options.shells == Shells::sums &&
+      (style.kind == Partitioning::random || options.num_splits != 0 || !options.cluster.empty()))
+    throw InvalidArgument("random partitions, the paper's grid and clusters have no shells");
+}
+
+PartitionStyle style_of(const Snapshot& snapshot, const TableView& table, const BuildOptions& options,
+                        std::span<const AttributeStats> ranges) {
+  const PartitionStyle wanted = wanted_style(options, snapshot.num_attributes());
+  if (!may_compare(options)) return wanted;
+  const std::uint64_t rows =
+      rows_to_compare(snapshot.num_rows, snapshot.num_attributes(), snapshot.leaf_rows);
+  if (rows == 0) return wanted;
+  return choose_style(snapshot.layout, ranges, static_cast<std::uint64_t>(snapshot.leaf_rows),
+                      kLeavesPerPartition, wanted, read_sample(table, snapshot.value_type, rows));
+}
+
+std::vector<std::int32_t> splits_of(const PartitionStyle& style, int num_attributes,
+                                    std::uint32_t num_partitions, int num_splits) {
+  if (num_splits == 0) return choose_splits(style.kind, num_attributes, num_partitions, style.has_shells);
   if (std::pow(num_splits, num_attributes - 1) > kMaxPartitions)
     throw InvalidArgument(std::to_string(num_splits) + " splits of " + std::to_string(num_attributes - 1) +
                           " angles make more than " + std::to_string(kMaxPartitions) +
@@ -76,13 +109,14 @@ std::optional<std::uint32_t> cluster_column(const Snapshot& s, const std::string
 
 PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, const BuildOptions& options) {
   const std::uint32_t partitions = num_partitions_of(snapshot, options);
-  const Partitioning kind = kind_of(options, snapshot.num_attributes());
-  if (kind != Partitioning::angle && options.num_splits != 0)
-    throw InvalidArgument("num_splits goes with angle partitions only");
-  PartitionPlan plan{kind, usual_ranges(snapshot, table), partitions, {}, 0, {}};
-  if (kind == Partitioning::random) return plan;
+  std::vector<AttributeStats> ranges = usual_ranges(snapshot, table);
+  const PartitionStyle style = style_of(snapshot, table, options, ranges);
+  check_style(options, style);
+  PartitionPlan plan{style.kind, std::move(ranges), partitions, {}, 0, {}, style.row_order};
+  if (style.kind == Partitioning::random) return plan;
   plan.cluster = cluster_column(snapshot, options.cluster);
-  if (!plan.cluster) plan.splits = splits_of(kind, snapshot.num_attributes(), partitions, options.num_splits);
+  if (!plan.cluster)
+    plan.splits = splits_of(style, snapshot.num_attributes(), partitions, options.num_splits);
   const std::uint64_t width = std::max(snapshot.num_attributes(), kMaxGroupedAttributes);
   const std::uint64_t sample_rows =
       kSampleRows * kMaxGroupedAttributes / width;  // wide rows take much memory
@@ -92,11 +126,12 @@ PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, 
 
 std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,
                                                     PartitionPlan plan) {
-  if (plan.kind == Partitioning::random)
-    return std::make_shared<const Partitioner>(Partitioner::random(plan.ranges, plan.num_partitions));
-  return std::make_shared<const Partitioner>(
-      cut_partitions(plan.kind, plan.ranges, std::move(plan.splits),
-                     read_sample(table, snapshot.value_type, plan.sample_rows)));
+  const Partitioner partitioner =
+      plan.kind == Partitioning::random
+          ? Partitioner::random(plan.ranges, plan.num_partitions)
+          : cut_partitions(plan.kind, plan.ranges, std::move(plan.splits),
+                           read_sample(table, snapshot.value_type, plan.sample_rows));
+  return std::make_shared<const Partitioner>(partitioner.with_order(plan.row_order));
 }
 
 }  // namespace culmen

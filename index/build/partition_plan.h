@@ -13,12 +13,13 @@
 namespace culmen {
 
 struct PartitionPlan {
-  Partitioning kind;                     // never automatic
-  std::vector<AttributeStats> ranges;    // see usual_ranges
-  std::uint32_t num_partitions;          // about; random: exactly
-  std::vector<std::int32_t> splits;      // kd, angle: of each level
-  std::uint64_t sample_rows;             // kd, angle
-  std::optional<std::uint32_t> cluster;  // see Partitioner::cluster. Then `splits` is empty
+  Partitioning kind;                       // never automatic
+  std::vector<AttributeStats> ranges;      // see usual_ranges
+  std::uint32_t num_partitions;            // about; random: exactly
+  std::vector<std::int32_t> splits;        // kd, angle: of each level
+  std::uint64_t sample_rows;               // kd, angle
+  std::optional<std::uint32_t> cluster;    // see Partitioner::cluster. Then `splits` is empty
+  RowOrder row_order = RowOrder::largest;  // kd, angle
 };
 
 // For a snapshot from start_snapshot. Throws InvalidArgument.

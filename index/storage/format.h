@@ -1,4 +1,4 @@
-// The layout of the frame files (docs/format.md). Little-endian, no pointers, no compression.
+// The layout of the frame files (docs/format.md). Little-endian, no pointers.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace culmen::storage {
 static_assert(std::endian::native == std::endian::little,
               "index files are little-endian and are read without conversion");
 
-inline constexpr std::uint32_t kFormatVersion = 8;
+inline constexpr std::uint32_t kFormatVersion = 9;
 // The alignment of frames, and of the sections of a leaf: a cache line, any vector.
 inline constexpr std::uint64_t kAlignment = 64;
 
@@ -57,11 +57,12 @@ struct FrameHeader {
   std::uint64_t checksum = 0;         //  0  of everything after it, to the end of the frame, padding included
   std::uint32_t magic = kFrameMagic;  //  8
   FileKind kind = FileKind::leaves;   // 12
-  std::uint16_t level = 0;            // 14  of a node; 0 in other files; kFileHeaderLevel in the first frame
-  std::uint64_t number = 0;           // 16  counts from 0 after the first frame
-  std::uint64_t payload_bytes = 0;    // 24  without the zeros that fill the frame up to kAlignment
-  Uuid uuid = {};                     // 32
-  std::uint64_t reserved[2] = {};     // 48
+  std::uint16_t level =
+      0;  // 14  of a node; 1 in a file's directory; else 0; kFileHeaderLevel in the first frame
+  std::uint64_t number = 0;         // 16  counts from 0 after the first frame
+  std::uint64_t payload_bytes = 0;  // 24  without the zeros that fill the frame up to kAlignment
+  Uuid uuid = {};                   // 32
+  std::uint64_t reserved[2] = {};   // 48
 };
 static_assert(sizeof(FrameHeader) == 64);
 
@@ -84,32 +85,12 @@ struct LeafFrame {
   std::uint64_t bytes = 0;   // 8  of payload
 };
 
-// First section of a leaf's payload.
+// What a leaf's payload says besides its columns.
 struct LeafRecord {
-  std::uint32_t num_rows = 0;      //  0
-  std::uint32_t partition = 0;     //  4
-  std::int64_t min_id = 0;         //  8
-  LeafFrame labels = {};           // 16
-  LeafFrame fields = {};           // 32
-  std::uint64_t reserved[2] = {};  // 48
-};
-static_assert(sizeof(LeafRecord) == 64);
-
-// The sections of a leaf's payload: LeafRecord, zone map, values, ids.
-struct LeafLayout {
-  std::uint64_t zone_map_bytes;  // without padding
-  std::uint64_t value_bytes;
-  std::uint64_t id_bytes;
-
-  explicit LeafLayout(const LeafShape& shape)
-      : zone_map_bytes(kZoneVectors * shape.zone_vector_bytes()),
-        value_bytes(shape.leaf_bytes()),
-        id_bytes(shape.leaf_rows * sizeof(std::int64_t)) {}
-
-  std::uint64_t zone_map_offset() const { return sizeof(LeafRecord); }
-  std::uint64_t values_offset() const { return zone_map_offset() + aligned(zone_map_bytes); }
-  std::uint64_t ids_offset() const { return values_offset() + value_bytes; }
-  std::uint64_t payload_bytes() const { return ids_offset() + id_bytes; }
+  std::uint32_t num_rows = 0;
+  std::uint32_t partition = 0;
+  LeafFrame labels = {};
+  LeafFrame fields = {};
 };
 
 // The sections of a node's payload: the node, its zone map, its child zones. All but the first are as in memory.

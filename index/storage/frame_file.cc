@@ -138,9 +138,14 @@ void FrameFileWriter::write_file_header() {
 
 void FrameFileWriter::write(const ExtentOf& extent_of,
                             const std::function<void(std::uint64_t, std::byte*)>& fill) {
+  append(0, num_frames_, extent_of, fill);
+}
+
+void FrameFileWriter::append(std::uint64_t from, std::uint64_t last, const ExtentOf& extent_of,
+                             const std::function<void(std::uint64_t, std::byte*)>& fill) {
   std::vector<std::byte> batch;
-  for (std::uint64_t first = 0, end = 0; first < num_frames_; first = end) {
-    end = run_end(first, num_frames_, extent_of, kBatchBytes);
+  for (std::uint64_t first = from, end = 0; first < last; first = end) {
+    end = run_end(first, last, extent_of, kBatchBytes);
     CULMEN_ASSERT(extent_of(first).offset == bytes_);
     batch.assign(run_bytes(first, end, extent_of), std::byte{0});
     tbb::parallel_for(first, end, [&](std::uint64_t number) {
@@ -237,6 +242,26 @@ void FrameFileReader::check_digest() const {
 
 LoneFrameReader::LoneFrameReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot)
     : kind_(kind), snapshot_(snapshot), file_(directory.open(file_name(kind, snapshot.number))) {}
+
+std::optional<FoundFrame> LoneFrameReader::find(std::uint64_t offset, std::uint64_t first, std::uint64_t end,
+                                                std::uint64_t most_payload_bytes) const {
+  constexpr std::array<std::byte, sizeof(FrameHeader)> kNothing = {};
+  FrameHeader header;
+  while (offset < bytes() && bytes() - offset >= sizeof header) {
+    file_->read(offset, std::as_writable_bytes(std::span(&header, 1)));
+    const FrameExtent extent{offset, header.payload_bytes, 0};
+    FrameHeader expected = frame_header(kind_, snapshot_, header.number, extent);
+    expected.checksum = header.checksum;
+    const bool is_frame = header.number >= first && header.number < end &&
+                          header.payload_bytes <= most_payload_bytes && extent.end() <= bytes() &&
+                          std::memcmp(&header, &expected, sizeof header) == 0;
+    if (is_frame) return FoundFrame{header.number, extent};
+    const bool is_hole = std::memcmp(&header, kNothing.data(), sizeof header) == 0;
+    offset += kAlignment;
+    if (is_hole) offset = data_from(offset) / kAlignment * kAlignment;
+  }
+  return std::nullopt;
+}
 
 const std::byte* LoneFrameReader::read(std::uint64_t number, const FrameExtent& extent) {
   const std::uint64_t bytes = extent.end() - extent.offset;

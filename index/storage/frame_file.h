@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,12 @@ class FrameFileWriter {
 
   // Appends frames 0 .. num_frames-1. Many threads call fill(number, payload), where the payload is zeroed.
   void write(const ExtentOf& extent_of, const std::function<void(std::uint64_t, std::byte*)>& fill);
+  // The same for the next frames, [from, last).
+  void append(std::uint64_t from, std::uint64_t last, const ExtentOf& extent_of,
+              const std::function<void(std::uint64_t, std::byte*)>& fill);
+
+  // So far.
+  std::uint64_t bytes() const { return bytes_; }
 
   // Syncs the file.
   FileEntry finish();
@@ -96,6 +103,11 @@ class FrameFileReader {
   PageBuffer<std::uint64_t> checksums_;  // of the header frame, then of frame 0, 1, ...
 };
 
+struct FoundFrame {
+  std::uint64_t number;
+  FrameExtent extent;
+};
+
 // Reads single frames of a damaged file, each checked by its own checksum and header alone.
 class LoneFrameReader {
  public:
@@ -103,6 +115,12 @@ class LoneFrameReader {
 
   const std::string& path() const { return file_->path(); }
 
+  // The first whole frame at `offset` or after it that is one of [first, end) by its header, and no longer than these are. Nobody
+  // has looked at its checksum: its header may be damaged, and so may what it says about its number and length.
+  std::optional<FoundFrame> find(std::uint64_t offset, std::uint64_t first, std::uint64_t end,
+                                 std::uint64_t most_payload_bytes) const;
+
+  std::uint64_t bytes() const { return file_->size(); }
   // Returns true if a byte of a frame at this offset is in the file.
   bool reaches(std::uint64_t offset) const { return offset < file_->size(); }
   // As ReadableFile: the first byte from `offset` on that may be non-zero.

@@ -6,12 +6,15 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "index/encoding/encode.h"
+#include "index/encoding/packed_column.h"
 #include "index/storage/log_format.h"
 
 namespace culmen::storage {
@@ -66,64 +69,97 @@ std::uint64_t mixed(std::uint64_t entry, std::uint64_t seed) {
 
 }  // namespace
 
-std::uint64_t IdFrames::num_entries(std::uint64_t frame) const {
-  return std::min(kIdsPerFrame, num_rows_ - frame * kIdsPerFrame);
+// The tags, then the leaves.
+void encode_ids(std::span<const std::uint64_t> entries, std::vector<std::byte>& payload) {
+  std::vector<std::int64_t> part(entries.size());
+  encoding::ColumnEncoder encoder;
+  std::ranges::transform(entries, part.begin(),
+                         [](std::uint64_t entry) { return std::int64_t{tag_in(entry)}; });
+  encoder.encode(std::span<const std::int64_t>(part), payload);
+  std::ranges::transform(entries, part.begin(), [](std::uint64_t entry) {
+    return static_cast<std::int64_t>(entry & std::numeric_limits<std::uint32_t>::max());
+  });
+  encoder.encode(std::span<const std::int64_t>(part), payload);
+  payload.resize(payload.size() + encoding::kReadAhead);
 }
 
-FrameExtent IdFrames::extent(std::uint64_t frame) const {
-  FrameExtent extent = fixed_extent(frame, kIdsPerFrame * sizeof(std::uint64_t), 0);
-  extent.payload_bytes = num_entries(frame) * sizeof(std::uint64_t);
-  return extent;
+bool decode_ids(std::span<const std::byte> payload, std::span<std::uint64_t> entries) {
+  std::array<std::int64_t, kIdsPerFrame> tags{}, leaves{};
+  for (auto* part : {&tags, &leaves}) {
+    const auto column = encoding::take_column<std::int64_t>(payload, entries.size());
+    if (!column) return false;
+    encoding::decode(*column, part->data());
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    entries[i] = static_cast<std::uint64_t>(tags[i]) << kLeafBits | static_cast<std::uint64_t>(leaves[i]);
+  return payload.size() == encoding::kReadAhead;
+}
+
+std::uint64_t most_id_bytes() {
+  return 2 * encoding::most_column_bytes(kIdsPerFrame, sizeof(std::int64_t)) + encoding::kReadAhead;
 }
 
 void write_ids(const Snapshot& snapshot, const Uuid& uuid, FrameFileWriter& file) {
   const std::vector<std::uint64_t> entries = entries_of(snapshot, frame_seed(uuid));
-  const IdFrames frames(snapshot.num_rows);
-  file.write(frames.extents(), [&](std::uint64_t number, std::byte* payload) {
-    std::memcpy(payload, &entries[number * kIdsPerFrame], frames.extent(number).payload_bytes);
-  });
+  write_sized_frames(
+      num_id_frames(entries.size()), most_id_bytes(),
+      [&](std::uint64_t number, std::vector<std::byte>& payload) {
+        const std::uint64_t first = number * kIdsPerFrame;
+        encode_ids(std::span(entries).subspan(first, std::min(kIdsPerFrame, entries.size() - first)),
+                   payload);
+      },
+      file);
 }
 
 IdFile::IdFile(const Manifest& manifest, FrameFileReader file, Loading loading)
-    : frames_(manifest.num_rows),
+    : num_rows_(manifest.num_rows),
+      num_frames_(num_id_frames(manifest.num_rows)),
       num_leaves_(manifest.num_leaves),
       seed_(frame_seed(manifest.snapshot.uuid)),
-      file_(std::move(file)) {
-  file_.require_end(frames_.end());
-  file_.read_file_header(frames_.size());
+      file_(std::move(file)),
+      directory_(num_frames_, most_id_bytes(), file_) {
+  directory_.start();
   // Pages cost nothing until they are written, and a file that lies about its length fails before that.
   entries_ = PageBuffer<std::uint64_t>(manifest.num_rows, manifest.num_rows,
                                        loading == Loading::whole ? PageSize::huge : PageSize::small);
-  read_ = std::make_unique<SlotsRead>(frames_.size());
+  read_ = std::make_unique<SlotsRead>(num_frames_);
   if (loading == Loading::on_touch) return;
-  file_.read(0, frames_.size(), frames_.extents(), [this](std::uint64_t number, const std::byte* payload) {
-    read_->require(number, [&] { take(number, payload); });
+  directory_.check_all();
+  file_.read(0, num_frames_, directory_.extents(), [this](std::uint64_t number, const std::byte* payload) {
+    read_->require(number, [&] { take(number, {payload, directory_.extent(number).payload_bytes}); });
   });
 }
 
-void IdFile::take(std::uint64_t number, const std::byte* payload) const {
-  const auto* first = reinterpret_cast<const std::uint64_t*>(payload);
-  const std::span entries(first, frames_.num_entries(number));
+std::uint64_t IdFile::num_entries(std::uint64_t frame) const {
+  return std::min(kIdsPerFrame, num_rows_ - frame * kIdsPerFrame);
+}
+
+void IdFile::take(std::uint64_t number, std::span<const std::byte> payload) const {
+  const std::span<std::uint64_t> entries =
+      entries_.span().subspan(number * kIdsPerFrame, num_entries(number));
   const auto has_leaf = [&](std::uint64_t entry) {
     return (entry & std::numeric_limits<std::uint32_t>::max()) < num_leaves_;
   };
-  if (!std::ranges::is_sorted(entries) || !std::ranges::all_of(entries, has_leaf))
-    throw_damaged(file_.path(), frames_.extent(number).offset + sizeof(FrameHeader),
+  if (!decode_ids(payload, entries) || !std::ranges::is_sorted(entries) ||
+      !std::ranges::all_of(entries, has_leaf))
+    throw_damaged(file_.path(), directory_.extent(number).offset + sizeof(FrameHeader),
                   "ids are not in order, or in a leaf that does not exist");
-  std::ranges::copy(entries, entries_.data() + number * kIdsPerFrame);
 }
 
 std::span<const std::uint64_t> IdFile::frame(std::uint64_t number) const {
   read_->require(number, [&] {
-    file_.read_one(number, frames_.extent(number), [&](const std::byte* payload) { take(number, payload); });
+    const FrameExtent extent = directory_.extent(number);
+    file_.read_one(number, extent, [&](const std::byte* payload) {
+      take(number, {payload, extent.payload_bytes});
+    });
   });
-  return entries_.span().subspan(number * kIdsPerFrame, frames_.num_entries(number));
+  return entries_.span().subspan(number * kIdsPerFrame, num_entries(number));
 }
 
 // The first frame whose last tag is at least this one: by interpolation, since tags are spread evenly. Each step takes a frame
 // out of the search, whatever the frames hold.
 std::uint64_t IdFile::first_frame_with(std::uint32_t tag) const {
-  std::uint64_t first = 0, end = frames_.size();
+  std::uint64_t first = 0, end = num_frames_;
   std::uint64_t below = 0,
                 above = std::numeric_limits<std::uint32_t>::max();  // tags on both sides of the frames
   while (first < end) {
@@ -147,7 +183,7 @@ std::uint64_t IdFile::first_frame_with(std::uint32_t tag) const {
 std::vector<std::uint32_t> IdFile::leaves_with(std::int64_t id) const {
   const std::uint32_t tag = tag_of(id, seed_);
   std::vector<std::uint32_t> leaves;
-  for (std::uint64_t number = first_frame_with(tag); number < frames_.size(); ++number) {
+  for (std::uint64_t number = first_frame_with(tag); number < num_frames_; ++number) {
     const std::span<const std::uint64_t> entries = frame(number);
     auto entry = std::ranges::lower_bound(entries, tag, {}, tag_in);
     for (; entry != entries.end() && tag_in(*entry) == tag; ++entry)
@@ -158,8 +194,9 @@ std::vector<std::uint32_t> IdFile::leaves_with(std::int64_t id) const {
 }
 
 void IdFile::check_all(const Snapshot& s) const {
-  tbb::parallel_for(std::uint64_t{0}, frames_.size(),
+  tbb::parallel_for(std::uint64_t{0}, num_frames_,
                     [&](std::uint64_t number) { static_cast<void>(frame(number)); });
+  directory_.check_all();
   file_.check_digest();
   const auto in_frame = [&](std::uint64_t number) {
     std::uint64_t sum = 0;
@@ -172,8 +209,8 @@ void IdFile::check_all(const Snapshot& s) const {
       sum += mixed(entry_of(id, leaf, seed_), seed_);
     return sum;
   };
-  bool good = sum_over(frames_.size(), in_frame) == sum_over(num_leaves_, in_leaf);
-  for (std::uint64_t number = 1; number < frames_.size(); ++number)
+  bool good = sum_over(num_frames_, in_frame) == sum_over(num_leaves_, in_leaf);
+  for (std::uint64_t number = 1; number < num_frames_; ++number)
     good &= frame(number - 1).back() <= frame(number).front();
   if (!good) throw_damaged(file_.path(), kFirstFrameOffset, "the ids are not those of the rows");
 }

@@ -15,6 +15,7 @@
 #include "index/id_lookup.h"
 #include "index/slot_source.h"
 #include "index/snapshot.h"
+#include "index/storage/frame_directory.h"
 #include "index/storage/frame_file.h"
 #include "index/storage/manifest.h"
 
@@ -22,22 +23,16 @@ namespace culmen::storage {
 
 inline constexpr std::uint64_t kIdsPerFrame = 1024;
 
-// The frames of an index of so many rows.
-class IdFrames {
- public:
-  explicit IdFrames(std::uint64_t num_rows) : num_rows_(num_rows) {}
-
-  std::uint64_t size() const { return (num_rows_ + kIdsPerFrame - 1) / kIdsPerFrame; }
-  std::uint64_t num_entries(std::uint64_t frame) const;
-  FrameExtent extent(std::uint64_t frame) const;
-  std::uint64_t end() const { return size() == 0 ? kFirstFrameOffset : extent(size() - 1).end(); }
-  ExtentOf extents() const {
-    return [frames = *this](std::uint64_t frame) { return frames.extent(frame); };
-  }
-
- private:
-  std::uint64_t num_rows_;
-};
+// Of an index of so many rows; without those of the file's directory.
+constexpr std::uint64_t num_id_frames(std::uint64_t num_rows) {
+  return (num_rows + kIdsPerFrame - 1) / kIdsPerFrame;
+}
+// Of the payload of one of these frames.
+std::uint64_t most_id_bytes();
+// Appends the payload of a frame with these entries to no bytes.
+void encode_ids(std::span<const std::uint64_t> entries, std::vector<std::byte>& payload);
+// Returns false if the payload is not that of so many entries.
+bool decode_ids(std::span<const std::byte> payload, std::span<std::uint64_t> entries);
 
 void write_ids(const Snapshot& snapshot, const Uuid& uuid, FrameFileWriter& file);
 
@@ -54,13 +49,16 @@ class IdFile final : public IdLookup {
 
  private:
   std::span<const std::uint64_t> frame(std::uint64_t number) const;
-  void take(std::uint64_t number, const std::byte* payload) const;
+  std::uint64_t num_entries(std::uint64_t frame) const;
+  void take(std::uint64_t number, std::span<const std::byte> payload) const;
   std::uint64_t first_frame_with(std::uint32_t tag) const;
 
-  const IdFrames frames_;
+  const std::uint64_t num_rows_;
+  const std::uint64_t num_frames_;
   const std::uint64_t num_leaves_;
   const std::uint64_t seed_;
   mutable FrameFileReader file_;
+  FrameDirectory directory_;
   mutable PageBuffer<std::uint64_t> entries_;  // zero where no frame was read
   mutable std::unique_ptr<SlotsRead> read_;    // frames
 };

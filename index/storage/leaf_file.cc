@@ -14,18 +14,14 @@
 
 namespace culmen::storage {
 
-ExtentOf leaf_extents(const LeafLayout& layout) {
-  return [bytes = layout.payload_bytes()](std::uint64_t leaf) { return fixed_extent(leaf, bytes, 0); };
-}
-
 LeafReader::LeafReader(const Manifest& manifest, std::vector<std::uint32_t> leaves_of_partition,
                        FrameFileReader& file, Snapshot& snapshot)
     : manifest_(manifest),
       partitions_(snapshot.partitioner->order()),
       shape_(manifest.leaf_shape()),
-      layout_(shape_),
-      extents_(leaf_extents(layout_)),
+      codec_(shape_, manifest.has_file(FileKind::fields)),
       file_(file),
+      directory_(manifest.num_leaves, codec_.most_payload_bytes(), file),
       snapshot_(snapshot) {
   for (const std::uint32_t p : partitions_)
     ends_.push_back((ends_.empty() ? 0 : ends_.back()) + leaves_of_partition[p]);
@@ -33,8 +29,7 @@ LeafReader::LeafReader(const Manifest& manifest, std::vector<std::uint32_t> leav
 
 void LeafReader::start() {
   const std::uint64_t num_leaves = manifest_.num_leaves;
-  file_.require_end(extents_(num_leaves).offset);
-  file_.read_file_header(num_leaves);
+  directory_.start();
   // Pages cost nothing until they are written, and a file that lies about its length fails before that.
   records_ = PageBuffer<LeafRecord>(num_leaves, num_leaves, PageSize::small);
   first_rows_ = PageBuffer<RowKey>(num_leaves, num_leaves, PageSize::small);
@@ -42,28 +37,41 @@ void LeafReader::start() {
 }
 
 FramesOfLeaves LeafReader::read_all() {
-  file_.read(0, manifest_.num_leaves, extents_,
-             [this](std::uint64_t leaf, const std::byte* payload) { take(leaf, payload); });
+  directory_.check_all();
+  file_.read(0, manifest_.num_leaves, directory_.extents(),
+             [this](std::uint64_t leaf, const std::byte* payload) {
+               take(leaf, {payload, directory_.extent(leaf).payload_bytes});
+             });
   return check_all();
 }
 
 void LeafReader::read_one(std::uint64_t leaf) {
-  file_.read_one(leaf, extents_(leaf), [&](const std::byte* payload) { take(leaf, payload); });
+  const FrameExtent extent = directory_.extent(leaf);
+  file_.read_one(leaf, extent, [&](const std::byte* payload) {
+    take(leaf, {payload, extent.payload_bytes});
+  });
 }
 
 FramesOfLeaves LeafReader::check_all() const {
+  directory_.check_all();
   file_.check_digest();
   check_num_rows();
   check_partitions();
   return {frames_in(FileKind::labels), frames_in(FileKind::fields)};
 }
 
+void LeafReader::drop(std::uint64_t first, std::uint64_t end) {
+  records_.discard(first, end);
+  first_rows_.discard(first, end);
+  last_rows_.discard(first, end);
+}
+
 LeafFrame LeafReader::frame_in(FileKind kind, std::uint64_t leaf) const {
   return kind == FileKind::labels ? records_[leaf].labels : records_[leaf].fields;
 }
 
-void LeafReader::fail(std::uint64_t leaf, std::uint64_t section, const std::string& what) const {
-  throw_damaged(file_.path(), extents_(leaf).offset + sizeof(FrameHeader) + section, what);
+void LeafReader::fail(std::uint64_t leaf, const std::string& what) const {
+  throw_damaged(file_.path(), directory_.extent(leaf).offset + sizeof(FrameHeader), what);
 }
 
 // Leaves are in the order of their partitions, and each partition has as many as the partitions file says.
@@ -71,71 +79,62 @@ std::uint32_t LeafReader::partition_of(std::uint64_t leaf) const {
   return partitions_[static_cast<std::size_t>(std::ranges::upper_bound(ends_, leaf) - ends_.begin())];
 }
 
-void LeafReader::take(std::uint64_t leaf, const std::byte* payload) {
-  visit_value_type(snapshot_, [&]<typename T>(T) { take_as<T>(leaf, payload); });
-}
-
-template <typename T>
-void LeafReader::take_as(std::uint64_t leaf, const std::byte* payload) {
-  LeafRecord& record = records_[leaf];
-  std::memcpy(&record, payload, sizeof record);
-  if (record.num_rows == 0 || record.num_rows > leaf_rows())
-    fail(leaf, 0, "a leaf of " + std::to_string(record.num_rows) + " rows");
-  if (record.partition != partition_of(leaf)) fail(leaf, 0, "a leaf in the wrong partition");
-  check_zone_map<T>(leaf, payload);
-  check_values<T>(leaf, payload);
-  check_ids(leaf, payload);
-  check_order<T>(leaf, payload);
+// Into the slot, which nobody reads before all checks are made.
+void LeafReader::take(std::uint64_t leaf, std::span<const std::byte> payload) {
   SlotArena& arena = *snapshot_.arena;
-  std::memcpy(arena.zone_map(leaf), payload + layout_.zone_map_offset(), layout_.zone_map_bytes);
-  std::memcpy(arena.values(leaf), payload + layout_.values_offset(), layout_.value_bytes);
-  std::memcpy(arena.ids(leaf), payload + layout_.ids_offset(), layout_.id_bytes);
+  LeafRecord& record = records_[leaf];
+  const std::string_view fault = codec_.decode(payload, record, arena.values(leaf), arena.ids(leaf));
+  if (!fault.empty()) fail(leaf, std::string(fault));
+  if (record.partition != partition_of(leaf)) fail(leaf, "a leaf in the wrong partition");
+  visit_value_type(snapshot_, [&]<typename T>(T) {
+    take_zone_map<T>(leaf);
+    check_order<T>(leaf);
+  });
   write_leaf_codes(arena, leaf, record.num_rows);
-  arena.leaf(leaf) = {record.num_rows, record.partition, record.min_id, 0};
+  arena.leaf(leaf) = {record.num_rows, record.partition, checked_min_id(leaf), 0};
 }
 
-// A zone map must be exact: when a row with an extreme value is erased, the writer finds the remaining range of the
-// index by zone maps. NaN fails every comparison.
+// The zone map follows from the values. Engines rely on the minima and maxima of the index to exclude overflow. Which rows
+// have stand-ins is known once the fields are read; check_ranges is exact.
 template <typename T>
-void LeafReader::check_values(std::uint64_t leaf, const std::byte* payload) const {
-  const std::uint64_t num_rows = records_[leaf].num_rows, leaf_rows = this->leaf_rows();
-  const std::size_t d = manifest_.attributes.size();
-  const T* zone_map = reinterpret_cast<const T*>(payload + layout_.zone_map_offset());
-  // As wide as a value, so that the compiler can vectorize the loop.
-  using Flag = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
-  Flag good = 1;
+void LeafReader::take_zone_map(std::uint64_t leaf) {
+  const std::size_t d = manifest_.attributes.size(), num_rows = records_[leaf].num_rows;
+  T* zone_map = reinterpret_cast<T*>(snapshot_.arena->zone_map(leaf));
+  bool good = true;
   for (std::size_t i = 0; i < d; ++i) {
-    const T* column = reinterpret_cast<const T*>(payload + layout_.values_offset()) + i * leaf_rows;
-    const T maximum = zone_map[static_cast<std::size_t>(Extreme::maximum) * d + i],
-            minimum = zone_map[static_cast<std::size_t>(Extreme::minimum) * d + i];
-    Flag has_maximum = 0, has_minimum = 0;
-    for (std::uint64_t r = 0; r < num_rows; ++r) {
-      good &= Flag{column[r] >= minimum} & Flag{column[r] <= maximum};
-      has_maximum |= Flag{column[r] == maximum};
-      has_minimum |= Flag{column[r] == minimum};
+    const T* column = reinterpret_cast<const T*>(snapshot_.arena->values(leaf)) + i * leaf_rows();
+    // As wide as a value, so that the compiler can vectorize the loop.
+    std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t> is_number = 1;
+    T maximum = column[0], minimum = column[0];
+    for (std::size_t r = 0; r < num_rows; ++r) {
+      maximum = column[r] > maximum ? column[r] : maximum;
+      minimum = column[r] < minimum ? column[r] : minimum;
+      is_number &= column[r] == column[r];
     }
-    good &= has_maximum & has_minimum;
-    for (std::uint64_t r = num_rows; r < leaf_rows; ++r) good &= Flag{column[r] == 0};
+    const AttributeStats& stats = manifest_.stats[i];
+    const double stand_in = manifest_.stand_ins.empty() ? stats.minimum : manifest_.stand_ins[i];
+    good &= is_number != 0 && minimum >= std::min(stats.minimum, stand_in) &&
+            maximum <= std::max(stats.maximum, stand_in);
+    zone_map[static_cast<std::size_t>(Extreme::maximum) * d + i] = maximum;
+    zone_map[static_cast<std::size_t>(Extreme::minimum) * d + i] = minimum;
   }
-  if (good == 0)
-    fail(leaf, layout_.values_offset(), "the leaf's zone map is not the minimum and maximum of its values");
+  if (!good) fail(leaf, "values outside their attribute's range");
 }
 
-// The next id to be assigned must be above all others.
-void LeafReader::check_ids(std::uint64_t leaf, const std::byte* payload) const {
-  const auto* ids = reinterpret_cast<const std::int64_t*>(payload + layout_.ids_offset());
+// The smallest id. The next id to be assigned must be above all others.
+std::int64_t LeafReader::checked_min_id(std::uint64_t leaf) const {
+  const std::int64_t* ids = snapshot_.arena->ids(leaf);
   const auto [smallest, largest] = std::minmax_element(ids, ids + records_[leaf].num_rows);
-  if (*smallest != records_[leaf].min_id)
-    fail(leaf, offsetof(LeafRecord, min_id), "the leaf's smallest id is wrong");
   if (*largest >= manifest_.next_id && manifest_.next_id != std::numeric_limits<std::int64_t>::max())
-    fail(leaf, layout_.ids_offset(), "an id that is not below the next id");
+    fail(leaf, "an id that is not below the next id");
+  return *smallest;
 }
 
 // Writers find the position of a row by binary search.
 template <typename T>
-void LeafReader::check_order(std::uint64_t leaf, const std::byte* payload) {
-  const auto* ids = reinterpret_cast<const std::int64_t*>(payload + layout_.ids_offset());
-  const T* values = reinterpret_cast<const T*>(payload + layout_.values_offset());
+void LeafReader::check_order(std::uint64_t leaf) {
+  const std::int64_t* ids = snapshot_.arena->ids(leaf);
+  const T* values = reinterpret_cast<const T*>(snapshot_.arena->values(leaf));
   const std::size_t num_rows = records_[leaf].num_rows;
   OrderKey orders[kOrdersAtOnce];
   RowKey before{};
@@ -150,24 +149,8 @@ void LeafReader::check_order(std::uint64_t leaf, const std::byte* payload) {
       before = here;
     }
   }
-  if (!good) fail(leaf, layout_.ids_offset(), "the rows are not in key order");
+  if (!good) fail(leaf, "the rows are not in key order");
   last_rows_[leaf] = before;
-}
-
-// Engines rely on the minima and maxima of the index to exclude overflow. Which rows have stand-ins is known once the
-// fields are read; check_ranges is exact.
-template <typename T>
-void LeafReader::check_zone_map(std::uint64_t leaf, const std::byte* payload) const {
-  const std::size_t d = manifest_.attributes.size();
-  const T* zone_map = reinterpret_cast<const T*>(payload + layout_.zone_map_offset());
-  bool good = true;
-  for (std::size_t i = 0; i < kZoneVectors * d; ++i) {
-    const AttributeStats& stats = manifest_.stats[i % d];
-    const double stand_in = manifest_.stand_ins.empty() ? stats.minimum : manifest_.stand_ins[i % d];
-    good &=
-        zone_map[i] >= std::min(stats.minimum, stand_in) && zone_map[i] <= std::max(stats.maximum, stand_in);
-  }
-  if (!good) fail(leaf, layout_.zone_map_offset(), "a zone map outside its attribute's range");
 }
 
 void LeafReader::check_num_rows() const {
@@ -187,8 +170,7 @@ void LeafReader::check_partitions() const {
 // The rows of a partition are in key order across its leaves.
 void LeafReader::check_leaves(std::uint64_t first, std::uint64_t end) const {
   for (std::uint64_t leaf = first + 1; leaf < end; ++leaf)
-    if (!(last_rows_[leaf - 1] < first_rows_[leaf]))
-      fail(leaf, layout_.ids_offset(), "the leaves are not in key order");
+    if (!(last_rows_[leaf - 1] < first_rows_[leaf])) fail(leaf, "the leaves are not in key order");
 }
 
 // The frames of the leaves in another file, which are contiguous.
@@ -200,7 +182,7 @@ LeafFrames LeafReader::frames_in(FileKind kind) const {
     const LeafFrame& frame = frame_in(kind, leaf);
     // Larger numbers could overflow.
     if (frame.offset != frames.end() || frame.bytes > file_bytes || frame.offset > file_bytes)
-      fail(leaf, 0, "the leaf's " + std::string(kFileKindNames.name(kind)) + " are at the wrong offset");
+      fail(leaf, "the leaf's " + std::string(kFileKindNames.name(kind)) + " are at the wrong offset");
     frames.add(frame.bytes);
   }
   return frames;
@@ -222,55 +204,54 @@ double extreme_cut_value(const Snapshot& s, std::uint64_t leaf, std::size_t colu
 
 }  // namespace
 
-void write_leaves(const Snapshot& s, const FramesOfLeaves& frames, FrameFileWriter& file) {
-  const LeafLayout layout(s.leaf_shape());
+void write_leaves(const Snapshot& s, const FramesOfLeaves& frames, bool has_fields_file,
+                  FrameFileWriter& file) {
+  const LeafCodec codec(s.leaf_shape(), has_fields_file);
   const std::vector<std::uint32_t>& leaves = s.order().leaves;
   const SlotArena& arena = *s.arena;
-  file.write(leaf_extents(layout), [&](std::uint64_t number, std::byte* payload) {
-    const std::uint32_t leaf = leaves[number];
-    const LeafHeader& header = s.leaf(leaf);
-    const LeafRecord record{header.num_rows, header.partition, header.min_id, frames.labels[number],
-                            frames.fields[number]};
-    std::memcpy(payload, &record, sizeof record);
-    std::memcpy(payload + layout.zone_map_offset(), arena.zone_map(leaf), layout.zone_map_bytes);
-    std::memcpy(payload + layout.values_offset(), arena.values(leaf), layout.value_bytes);
-    std::memcpy(payload + layout.ids_offset(), s.leaf_ids(leaf), layout.id_bytes);
-  });
+  write_sized_frames(
+      leaves.size(), codec.most_payload_bytes(),
+      [&](std::uint64_t number, std::vector<std::byte>& payload) {
+        const std::uint32_t leaf = leaves[number];
+        const LeafHeader& header = s.leaf(leaf);
+        codec.encode({header.num_rows, header.partition, frames.labels[number], frames.fields[number]},
+                     arena.values(leaf), s.leaf_ids(leaf), payload);
+      },
+      file);
 }
 
-// Scale::minmax needs the exact range of each attribute. One whose values are all missing has none.
-void check_ranges(const Manifest& manifest, const FrameFileReader& leaves, const Snapshot& s) {
-  tbb::parallel_for(std::size_t{0}, manifest.attributes.size(), [&](std::size_t i) {
+// One whose values are all missing has no range.
+void LeafReader::check_ranges() const {
+  tbb::parallel_for(std::size_t{0}, manifest_.attributes.size(), [&](std::size_t i) {
     AttributeStats range;
     range.minimum = std::numeric_limits<double>::infinity();
     range.maximum = -range.minimum;
-    for (std::uint64_t leaf = 0; leaf < manifest.num_leaves; ++leaf) {
-      const AttributeStats of_leaf = present_range(s, leaf, i);
+    for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
+      const AttributeStats of_leaf = present_range(snapshot_, leaf, i);
       range.minimum = std::min(range.minimum, of_leaf.minimum);
       range.maximum = std::max(range.maximum, of_leaf.maximum);
     }
-    const AttributeStats& stats = manifest.stats[i];
+    const AttributeStats& stats = manifest_.stats[i];
     if (range.minimum <= range.maximum && (range.minimum != stats.minimum || range.maximum != stats.maximum))
       throw_damaged(
-          leaves.path(), 0,
-          "the values of \"" + manifest.attributes[i].name + "\" have another range than the manifest says");
+          file_.path(), 0,
+          "the values of \"" + manifest_.attributes[i].name + "\" have another range than the manifest says");
   });
 }
 
 // Each split tests one column, so if the minima and the maxima of a leaf are on their partition's side, all rows are.
-void check_late_splits(const Manifest& manifest, const FrameFileReader& leaves, const Snapshot& s) {
-  const LateSplits& splits = s.partitioner->late_splits();
+void LeafReader::check_late_splits() const {
+  const LateSplits& splits = snapshot_.partitioner->late_splits();
   if (splits.empty()) return;
   const std::vector<std::uint32_t> origins = splits.origins();
-  const LeafLayout layout(manifest.leaf_shape());
-  tbb::parallel_for(std::uint64_t{0}, manifest.num_leaves, [&](std::uint64_t leaf) {
-    const std::uint32_t partition = s.leaf(leaf).partition;
+  tbb::parallel_for(std::uint64_t{0}, manifest_.num_leaves, [&](std::uint64_t leaf) {
+    const std::uint32_t partition = snapshot_.leaf(leaf).partition;
     for (const Extreme which : {Extreme::minimum, Extreme::maximum}) {
-      const auto value = [&](std::size_t column) { return extreme_cut_value(s, leaf, column, which); };
+      const auto value = [&](std::size_t column) {
+        return extreme_cut_value(snapshot_, leaf, column, which);
+      };
       if (splits.partition_of(origins[partition], value) != partition)
-        throw_damaged(leaves.path(),
-                      leaf_extents(layout)(leaf).offset + sizeof(FrameHeader) + layout.values_offset(),
-                      "rows on the wrong side of a late split");
+        fail(leaf, "rows on the wrong side of a late split");
     }
   });
 }

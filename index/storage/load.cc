@@ -69,8 +69,8 @@ std::shared_ptr<Snapshot> read_whole(const Manifest& manifest, const std::string
     read_fields(frames.fields, files[FileKind::fields], *snapshot);
     check_has_gaps(manifest, files[FileKind::fields], *snapshot);
   }
-  check_ranges(manifest, files[FileKind::leaves], *snapshot);
-  check_late_splits(manifest, files[FileKind::leaves], *snapshot);
+  leaves.check_ranges();
+  leaves.check_late_splits();
   nodes.read_all();
   check_exact_sums(manifest, filled_stats(*snapshot), path);
   const auto ids = std::make_shared<const IdFile>(manifest, files.take(FileKind::ids), Loading::whole);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,9 +34,16 @@ constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 40;  // of a diction
 
 constexpr EnumNames<Preference, 2> kPreferences = {"preference",
                                                    {{{"high", Preference::high}, {"low", Preference::low}}}};
-constexpr EnumNames<Partitioning, 3> kPartitionings = {
+// The order is part of the kind, so that programs that know one order only refuse the other.
+using OrderedKind = std::pair<Partitioning, RowOrder>;
+constexpr EnumNames<OrderedKind, 6> kPartitionings = {
     "partitioning",
-    {{{"kd", Partitioning::kd}, {"angle", Partitioning::angle}, {"random", Partitioning::random}}}};
+    {{{"kd", {Partitioning::kd, RowOrder::largest}},
+      {"angle", {Partitioning::angle, RowOrder::largest}},
+      {"random", {Partitioning::random, RowOrder::largest}},
+      {"kd by sum", {Partitioning::kd, RowOrder::sum}},
+      {"angle by sum", {Partitioning::angle, RowOrder::sum}},
+      {"random by sum", {Partitioning::random, RowOrder::sum}}}}};
 constexpr EnumNames<ValueType, 2> kValueTypes = {
     "value type", {{{"float32", ValueType::float32}, {"float64", ValueType::float64}}}};
 
@@ -191,7 +199,8 @@ std::string partitioning_text(const Manifest& manifest) {
   JsonPairs members;
   if (manifest.cluster) members.push_back({"cluster", json_string(manifest.column_name(*manifest.cluster))});
   members.push_back({"cuts", json_number(manifest.num_cuts)});
-  members.push_back({"kind", json_string(kPartitionings, manifest.partitioning)});
+  members.push_back(
+      {"kind", json_string(kPartitionings, OrderedKind(manifest.partitioning, manifest.row_order))});
   members.push_back({"partitions", json_number(manifest.num_partitions)});
   members.push_back({"splits", json_array(splits, 2)});
   return json_object(members, 1);
@@ -249,7 +258,9 @@ std::uint32_t parse_cluster(const JsonMembers& members, const Manifest& manifest
 }
 
 void parse_partitioning(const JsonMembers& members, Manifest& manifest) {
-  manifest.partitioning = members.choice("kind", kPartitionings);
+  std::tie(manifest.partitioning, manifest.row_order) = members.choice("kind", kPartitionings);
+  if (manifest.row_order == RowOrder::sum && manifest.attributes.size() > kMaxGroupedAttributes)
+    members.fail_on("kind", "orders by sums, which tables of so many attributes do not");
   for (std::int64_t split : members.integers("splits", kMaxAttributes, 1, kMaxPartitions))
     manifest.splits.push_back(static_cast<std::int32_t>(split));
   manifest.num_partitions = members.count("partitions", kMaxPartitions, 1);
@@ -328,6 +339,7 @@ Manifest describe(const Snapshot& snapshot) {
   manifest.num_leaves = snapshot.num_leaves;
   manifest.level_nodes = level_nodes(snapshot);
   manifest.partitioning = snapshot.partitioner->kind();
+  manifest.row_order = snapshot.partitioner->row_order();
   manifest.splits = snapshot.partitioner->splits();
   manifest.num_partitions = snapshot.partitioner->num_partitions();
   manifest.num_cuts = snapshot.partitioner->cuts().size();

@@ -30,6 +30,7 @@ struct Manifest : IndexMetadata {
   std::vector<std::uint64_t> level_nodes;  // as below
 
   Partitioning partitioning = Partitioning::random;
+  RowOrder row_order = RowOrder::largest;
   std::vector<std::int32_t> splits;
   std::uint64_t num_partitions = 0;
   std::uint64_t num_cuts = 0;

@@ -78,7 +78,7 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
                              manifest.splits, {cuts, cuts + manifest.num_cuts}, std::move(own_coordinates),
                              static_cast<std::uint32_t>(manifest.num_partitions - late_splits.size()));
     if (manifest.cluster) built = built.clustered_by(*manifest.cluster);
-    return built.with(late_splits);
+    return built.with_order(manifest.row_order).with(late_splits);
   } catch (const InvalidArgument& error) {
     throw_damaged(path, kFirstFrameOffset, error.what());
   }

@@ -14,7 +14,9 @@
 #include "index/field_key.h"
 #include "index/storage/current.h"
 #include "index/storage/directory_files.h"
+#include "index/storage/frame_directory.h"
 #include "index/storage/id_file.h"
+#include "index/storage/leaf_codec.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
@@ -53,6 +55,70 @@ std::uint64_t next_frame(const LoneFrameReader& file, std::uint64_t number, cons
   const std::uint64_t next = std::clamp(with_data, number + 1, num_frames);
   lines.add_unnamed(next - number - 1);
   return next;
+}
+
+// Frames [first, end) of a file, from `offset` on, that are not there or whose headers are damaged. `fault` may say more.
+std::string line_of_lost(const LoneFrameReader& file, std::uint64_t offset, std::uint64_t first,
+                         std::uint64_t end, const std::string& fault) {
+  const std::string frames = end - first == 1
+                                 ? "frame " + std::to_string(first)
+                                 : "frames " + std::to_string(first) + " to " + std::to_string(end - 1);
+  if (!fault.empty()) return end - first == 1 ? fault : fault + " (" + frames + ")";
+  return file.path() + ", byte " + std::to_string(offset) + ": " + frames +
+         (end - first == 1 ? " is not here" : " are not here");
+}
+
+// Calls use(number, extent) for each of `num_frames` frames of a file in which each has its own size, and adds a line for
+// each that throws. Frames are found by their headers, so that no damage hides more than what it hits.
+void for_found_frames(const LoneFrameReader& file, std::uint64_t num_frames, std::uint64_t most_payload_bytes,
+                      DroppedLines& lines,
+                      const std::function<void(std::uint64_t, const FrameExtent&)>& use) {
+  std::uint64_t number = 0, expected_offset = kFirstFrameOffset, offset = expected_offset;
+  std::string fault;  // of a frame that says it is a later one: its number may be what is damaged
+  while (number < num_frames) {
+    const std::optional<FoundFrame> found = file.find(offset, number, num_frames, most_payload_bytes);
+    if (!found) break;
+    try {
+      use(found->number, found->extent);
+    } catch (const Error& error) {
+      offset = found->extent.offset + kAlignment;
+      if (found->number > number) {
+        if (fault.empty()) fault = error.what();
+        continue;
+      }
+      lines.add(error.what());
+      ++number;
+      expected_offset = offset;
+      continue;
+    }
+    if (found->number > number) lines.add(line_of_lost(file, expected_offset, number, found->number, fault));
+    fault.clear();
+    number = found->number + 1;
+    expected_offset = offset = found->extent.end();
+  }
+  if (number < num_frames) lines.add(line_of_lost(file, expected_offset, number, num_frames, fault));
+}
+
+// Adds a line for each damaged frame of [first, end).
+void list_damaged(LoneFrameReader& file, std::uint64_t first, std::uint64_t end, const ExtentOf& extents,
+                  DroppedLines& lines) {
+  for (std::uint64_t number = first; number < end;) {
+    try {
+      file.read(number, extents(number));
+      ++number;
+    } catch (const Error& error) {
+      lines.add(error.what());
+      number = next_frame(file, number, extents(number), end, lines);
+    }
+  }
+}
+
+void list_damaged_directory(LoneFrameReader& file, std::uint64_t num_frames, DroppedLines& lines) {
+  const DirectoryFrames frames(num_frames);
+  if (frames.bytes() > file.bytes()) return;
+  list_damaged(
+      file, num_frames, frames.num_frames_with_directory(),
+      [&](std::uint64_t number) { return frames.extent(number - num_frames, file.bytes()); }, lines);
 }
 
 // A manifest that no valid CURRENT names.
@@ -106,7 +172,7 @@ class RowSalvager {
   RowSalvager(const Directory& directory, Salvage& found)
       : found_(found),
         manifest_(found.manifest),
-        layout_(manifest_.leaf_shape()),
+        codec_(manifest_.leaf_shape(), manifest_.has_file(FileKind::fields)),
         leaves_(open(directory, FileKind::leaves)),
         labels_(open(directory, FileKind::labels)),
         fields_(open(directory, FileKind::fields)),
@@ -199,49 +265,40 @@ class RowSalvager {
     bad_rows_.emplace(found_.dropped, "frames of " + path + " with such rows");
     bad_labels_.emplace(found_.dropped, "frames of labels");
     bad_fields_.emplace(found_.dropped, "frames of fields");
-    for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves;) leaf = take_leaf_at(leaf);
+    for_found_frames(*leaves_, manifest_.num_leaves, codec_.most_payload_bytes(), *bad_leaves_,
+                     [this](std::uint64_t leaf, const FrameExtent& extent) { take_leaf(leaf, extent); });
     for (std::optional<DroppedLines>* lines : {&bad_leaves_, &bad_rows_, &bad_labels_, &bad_fields_})
       (*lines)->finish();
   }
 
-  // Returns the number of the next leaf to try.
-  std::uint64_t take_leaf_at(std::uint64_t leaf) {
-    const FrameExtent extent = fixed_extent(leaf, layout_.payload_bytes(), 0);
-    try {
-      const std::byte* payload = leaves_->read(leaf, extent);
-      if (manifest_.value_type == ValueType::float32) {
-        take_leaf<float>(leaf, extent, payload);
-      } else {
-        take_leaf<double>(leaf, extent, payload);
-      }
-      return leaf + 1;
-    } catch (const Error& error) {
-      bad_leaves_->add(error.what());
-    }
-    return next_frame(*leaves_, leaf, extent, manifest_.num_leaves, *bad_leaves_);
+  void take_leaf(std::uint64_t leaf, const FrameExtent& extent) {
+    const std::byte* payload = leaves_->read(leaf, extent);
+    LeafRecord record;
+    values_.resize(manifest_.leaf_shape().leaf_bytes());
+    ids_.resize(leaf_rows());
+    const std::string_view fault =
+        codec_.decode({payload, extent.payload_bytes}, record, values_.data(), ids_.data());
+    if (!fault.empty()) throw_damaged(leaves_->path(), extent.offset, std::string(fault));
+    manifest_.value_type == ValueType::float32 ? take_rows<float>(leaf, extent, record)
+                                               : take_rows<double>(leaf, extent, record);
   }
 
   template <typename T>
-  void take_leaf(std::uint64_t leaf, const FrameExtent& extent, const std::byte* payload) {
-    LeafRecord record;
-    std::memcpy(&record, payload, sizeof record);
-    const std::uint64_t leaf_rows = manifest_.leaf_shape().leaf_rows;
-    if (record.num_rows == 0 || record.num_rows > leaf_rows)
-      throw_damaged(leaves_->path(), extent.offset, "a leaf of " + std::to_string(record.num_rows) + " rows");
+  void take_rows(std::uint64_t leaf, const FrameExtent& extent, const LeafRecord& record) {
+    const std::uint64_t leaf_rows = this->leaf_rows();
     const std::byte* label_frame = manifest_.has_labels ? read_label_frame(leaf, record) : nullptr;
     const std::optional<LeafFields> fields = read_fields(leaf, record);
-    const T* values = reinterpret_cast<const T*>(payload + layout_.values_offset());
-    const std::int64_t* ids = reinterpret_cast<const std::int64_t*>(payload + layout_.ids_offset());
+    const T* values = reinterpret_cast<const T*>(values_.data());
     std::uint64_t num_bad = 0;
     for (std::uint64_t row = 0; row < record.num_rows; ++row) {
       bool good = true;
       for (std::size_t i = 0; i < found_.columns.size(); ++i)
         good &= std::isfinite(values[i * leaf_rows + row]);
-      if (!good || occurred_before(ids[row])) {
+      if (!good || occurred_before(ids_[row])) {
         ++num_bad;
         continue;
       }
-      found_.ids.push_back(ids[row]);
+      found_.ids.push_back(ids_[row]);
       for (std::size_t i = 0; i < found_.columns.size(); ++i) {
         const T value = values[i * leaf_rows + row];
         const T saved = is_missing(fields, i, row, static_cast<double>(value))
@@ -360,7 +417,9 @@ class RowSalvager {
 
   Salvage& found_;
   const Manifest& manifest_;
-  const LeafLayout layout_;
+  const LeafCodec codec_;
+  std::vector<std::byte> values_;  // of the leaf that is being read
+  std::vector<std::int64_t> ids_;
   std::optional<LoneFrameReader> leaves_, labels_, fields_, dictionaries_;
   std::optional<DroppedLines> bad_leaves_, bad_rows_, bad_labels_, bad_fields_;
   std::vector<std::int64_t> repeated_;  // ids that occur more than once, ascending
@@ -407,28 +466,39 @@ Salvage salvage(FileSystem& file_system, const std::string& path) {
 
 void list_damaged_tree(FileSystem& file_system, const std::string& path, Salvage& found) {
   const auto directory = file_system.open_directory(path);
-  const auto list = [&](FileKind kind, std::uint64_t num_frames, const ExtentOf& extents) {
+  const auto list = [&](FileKind kind,
+                        const std::function<void(LoneFrameReader&, DroppedLines&)>& list_frames) {
     try {
       LoneFrameReader file(*directory, kind, found.manifest.snapshot);
       DroppedLines lines(found.dropped, "frames of " + file.path());
-      for (std::uint64_t number = 0; number < num_frames;) {
-        try {
-          file.read(number, extents(number));
-          ++number;
-        } catch (const Error& error) {
-          lines.add(error.what());
-          number = next_frame(file, number, extents(number), num_frames, lines);
-        }
-      }
+      list_frames(file, lines);
       lines.finish();
     } catch (const Error& error) {
       found.dropped.emplace_back(error.what());
     }
   };
-  list(FileKind::partitions, 1, frames_of_partitions(found.manifest));
-  list(FileKind::nodes, found.manifest.num_nodes(), frames_of_nodes(found.manifest));
-  const IdFrames ids(found.manifest.num_rows);
-  list(FileKind::ids, ids.size(), ids.extents());
+  const auto list_fixed = [&](FileKind kind, std::uint64_t num_frames, const ExtentOf& extents) {
+    list(kind, [&](LoneFrameReader& file, DroppedLines& lines) {
+      list_damaged(file, 0, num_frames, extents, lines);
+    });
+  };
+  list_fixed(FileKind::partitions, 1, frames_of_partitions(found.manifest));
+  list_fixed(FileKind::nodes, found.manifest.num_nodes(), frames_of_nodes(found.manifest));
+  list(FileKind::ids, [&](LoneFrameReader& file, DroppedLines& lines) {
+    const std::uint64_t num_frames = num_id_frames(found.manifest.num_rows);
+    for_found_frames(file, num_frames, most_id_bytes(), lines,
+                     [&](std::uint64_t number, const FrameExtent& extent) { file.read(number, extent); });
+    list_damaged_directory(file, num_frames, lines);
+  });
+  try {
+    LoneFrameReader file(*directory, FileKind::leaves, found.manifest.snapshot);
+    DroppedLines lines(found.dropped, "frames of " + file.path());
+    if (file.bytes() == found.manifest.file(FileKind::leaves).bytes)
+      list_damaged_directory(file, found.manifest.num_leaves, lines);
+    lines.finish();
+  } catch (const Error&) {
+    // The file is missing, which was named with its leaves.
+  }
 }
 
 std::uint64_t salvage_log(FileSystem& file_system, const std::string& path, Salvage& found,

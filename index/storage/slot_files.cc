@@ -48,8 +48,7 @@ LeafFrame SlotFiles::checked_frame(FileKind kind, std::uint64_t leaf) {
   // Larger numbers could overflow.
   const bool fits = frame.offset <= bytes && frame.bytes <= bytes && extent_of(frame).end() <= bytes;
   if (!fits)
-    leaves_.fail(leaf, 0,
-                 "the leaf's " + std::string(kFileKindNames.name(kind)) + " are at the wrong offset");
+    leaves_.fail(leaf, "the leaf's " + std::string(kFileKindNames.name(kind)) + " are at the wrong offset");
   return frame;
 }
 
@@ -89,8 +88,8 @@ void SlotFiles::read_rest() {
     files_[kind].check_digest();
   }
   if (files_.has(FileKind::fields)) check_has_gaps(manifest_, files_[FileKind::fields], snapshot_);
-  check_ranges(manifest_, files_[FileKind::leaves], snapshot_);
-  check_late_splits(manifest_, files_[FileKind::leaves], snapshot_);
+  leaves_.check_ranges();
+  leaves_.check_late_splits();
   nodes_.check_all();
   ids_->check_all(snapshot_);
 }

@@ -36,6 +36,7 @@ class SlotFiles final : public SlotSource {
   void read_labels(std::size_t leaf) override;
   void read_fields(std::size_t leaf) override;
   LeafFrame checked_frame(FileKind kind, std::uint64_t leaf);
+  void drop_leaves(std::size_t first, std::size_t end) override { leaves_.drop(first, end); }
   void read_rest() override;
   void read_every_slot();
 

@@ -28,7 +28,8 @@ struct FramesOfLeaves {
 // Returns true if the ends of a leaf's labels ascend and the last one is the end of the text.
 bool label_ends_are_good(std::span<const std::byte> payload, std::uint64_t leaf_rows);
 
-void write_leaves(const Snapshot& snapshot, const FramesOfLeaves& frames, FrameFileWriter& file);
+void write_leaves(const Snapshot& snapshot, const FramesOfLeaves& frames, bool has_fields_file,
+                  FrameFileWriter& file);
 void write_nodes(const Snapshot& snapshot, FrameFileWriter& file);
 void write_dictionaries(const Snapshot& snapshot, const DictionaryFrames& frames, FrameFileWriter& file);
 void write_partitions(const Snapshot& snapshot, FrameFileWriter& file);
@@ -54,11 +55,6 @@ void take_fields(const LeafFrame& frame, std::uint64_t leaf, const std::byte* pa
 void read_fields(const LeafFrames& frames, FrameFileReader& file, Snapshot& snapshot);
 // Reads nothing, but needs all fields.
 void check_has_gaps(const Manifest& manifest, const FrameFileReader& file, const Snapshot& snapshot);
-// Reads nothing, but needs leaves and fields: the ranges of the attributes must be exactly those of their values.
-void check_ranges(const Manifest& manifest, const FrameFileReader& leaves, const Snapshot& snapshot);
-// The same: rows must be on their partition's side of every late split.
-void check_late_splits(const Manifest& manifest, const FrameFileReader& leaves, const Snapshot& snapshot);
-
 // The snapshot that the manifest describes, all of it in memory, or as little of it as opening needs (slot_files.h).
 std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest,
                                         Loading loading = Loading::whole);

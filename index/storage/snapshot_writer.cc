@@ -2,6 +2,7 @@
 
 #include "base/floating_point_scope.h"
 #include "index/storage/directory_files.h"
+#include "index/storage/frame_directory.h"
 #include "index/storage/id_file.h"
 #include "index/storage/snapshot_files.h"
 
@@ -53,13 +54,16 @@ void SnapshotWriter::write_frame_files() {
     write_frame_file(FileKind::dictionaries, texts.size(),
                      [&](FrameFileWriter& file) { write_dictionaries(snapshot_, texts, file); });
   }
-  write_frame_file(FileKind::leaves, manifest_.num_leaves,
-                   [&](FrameFileWriter& file) { write_leaves(snapshot_, frames, file); });
+  write_frame_file(FileKind::leaves, DirectoryFrames(manifest_.num_leaves).num_frames_with_directory(),
+                   [&](FrameFileWriter& file) {
+                     write_leaves(snapshot_, frames, manifest_.has_file(FileKind::fields), file);
+                   });
   write_frame_file(FileKind::nodes, manifest_.num_nodes(),
                    [&](FrameFileWriter& file) { write_nodes(snapshot_, file); });
   write_frame_file(FileKind::partitions, 1,
                    [&](FrameFileWriter& file) { write_partitions(snapshot_, file); });
-  write_frame_file(FileKind::ids, IdFrames(manifest_.num_rows).size(),
+  write_frame_file(FileKind::ids,
+                   DirectoryFrames(num_id_frames(manifest_.num_rows)).num_frames_with_directory(),
                    [&](FrameFileWriter& file) { write_ids(snapshot_, manifest_.snapshot.uuid, file); });
 }
 

@@ -8,10 +8,10 @@
 
 namespace culmen {
 
-ChangeFold::IdState& ChangeFold::state_of(std::int64_t id) {
+ChangeFold::IdState& ChangeFold::state_of(std::int64_t id, bool is_believed_there) {
   const auto found = states_.find(id);
   if (found != states_.end()) return found->second;
-  const bool there = contains_(id);
+  const bool there = contains_ ? contains_(id) : is_believed_there;
   return states_.emplace(id, IdState{there, there}).first->second;
 }
 
@@ -26,29 +26,47 @@ void ChangeFold::require_next_id_above(const Change& change) {
 }
 
 void ChangeFold::add(Change change) {
+  require_next_id_above(change);
+  num_steps_ += change.removed.size() + change.num_rows();
+  changes_.push_back(std::move(change));
+  const auto number = static_cast<std::uint32_t>(changes_.size() - 1);
+  if (has_states_) return note_ids(number);
+  if (changes_.back().removed.empty()) return;
+  has_states_ = true;
+  for (std::uint32_t earlier = 0; earlier <= number; ++earlier) note_ids(earlier);
+}
+
+void ChangeFold::note_ids(std::uint32_t number) {
+  const Change& change = changes_[number];
   for (const std::int64_t id : change.removed) {
-    IdState& state = state_of(id);
+    IdState& state = state_of(id, true);
     if (!state.is_there)
       throw FormatError("a batch removes id " + std::to_string(id) + ", which is not there");
     state.is_there = false;
   }
-  const auto number = static_cast<std::uint32_t>(changes_.size());
   for (std::uint32_t row = 0; row < change.num_rows(); ++row) {
-    IdState& state = state_of(change.ids[row]);
+    IdState& state = state_of(change.ids[row], false);
     if (state.is_there)
       throw FormatError("a batch adds id " + std::to_string(change.ids[row]) + ", which is there");
     state = {state.was_there, true, number, row};
   }
-  require_next_id_above(change);
-  num_steps_ += change.removed.size() + change.num_rows();
-  changes_.push_back(std::move(change));
 }
 
 Change ChangeFold::fold() const {
   Change folded;
   if (changes_.empty()) return folded;
+  if (has_states_) {
+    add_columns(rows_that_remain(folded), folded);
+  } else {
+    folded = all_rows();
+  }
   folded.next_id = next_id_;
   for (const Change& change : changes_) folded.rounded_values += change.rounded_values;
+  return folded;
+}
+
+// Sets what the change removes.
+std::vector<ChangeFold::IdState> ChangeFold::rows_that_remain(Change& folded) const {
   std::vector<IdState> rows;
   for (const auto& [id, state] : states_) {
     const bool is_new = state.is_there && state.change != kNoChange;
@@ -59,6 +77,25 @@ Change ChangeFold::fold() const {
   std::sort(rows.begin(), rows.end(), [](const IdState& a, const IdState& b) {
     return a.change != b.change ? a.change < b.change : a.row < b.row;
   });
+  return rows;
+}
+
+Change ChangeFold::all_rows() const {
+  Change folded;
+  if (changes_.size() == 1) {
+    folded = changes_.front();
+    folded.rounded_values = 0;
+    return folded;
+  }
+  std::vector<IdState> rows;
+  for (std::uint32_t number = 0; number < changes_.size(); ++number)
+    for (std::uint32_t row = 0; row < changes_[number].num_rows(); ++row)
+      rows.push_back({false, true, number, row});
+  add_columns(rows, folded);
+  return folded;
+}
+
+void ChangeFold::add_columns(std::span<const IdState> rows, Change& folded) const {
   folded.values.reserve(rows.size() * shape_.num_attributes * shape_.value_bytes);
   for (std::size_t i = 0; i < shape_.num_attributes; ++i)
     for (const IdState& state : rows) {
@@ -78,7 +115,6 @@ Change ChangeFold::fold() const {
     for (const IdState& state : rows) field.add_row_of(changes_[state.change].fields[f], state.row);
     folded.fields.push_back(field.take());
   }
-  return folded;
 }
 
 }  // namespace culmen

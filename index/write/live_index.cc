@@ -32,11 +32,14 @@ struct LiveIndex::Applied {
 };
 
 LiveIndex::LiveIndex(std::shared_ptr<const Snapshot> first)
-    : published_(std::make_shared<Published>(first)), newest_(std::move(first)) {}
+    : published_(std::make_shared<Published>(first)), newest_(std::move(first)), keeps_beside_(false) {}
 
 LiveIndex::LiveIndex(storage::FileSystem& file_system, const std::string& directory,
                      const OpenOptions& options)
-    : file_system_(&file_system), directory_(directory), options_(options) {
+    : file_system_(&file_system),
+      directory_(directory),
+      options_(options),
+      keeps_beside_(!options.writable && options.loading == Loading::on_touch) {
   load();
   published_ = std::make_shared<Published>(newest_);
 }
@@ -60,31 +63,58 @@ void LiveIndex::load() {
     logged_.reset();
     store_ = storage::Store::open(*file_system_, directory_, options_.writable, options_.loading);
     newest_ = store_->take_snapshot();
+    begin_beside();
     info = store_->replay(replayer());
   } while (info.superseded);
   recovery_ = {info.num_batches, info.dropped_bytes, info.dropped_from};
-  apply_logged();
-  if (tree_ != nullptr) newest_ = tree_->finish_version(newest_->version + info.num_batches);
+  if (info.num_batches > 0) newest_ = version_after_log(newest_->version + info.num_batches);
   if (options_.writable) checkpointer_.emplace(*store_);
 }
 
-// Folds the batches of the log into large ones and applies these to the tree.
+// Of the snapshot that was just read.
+void LiveIndex::begin_beside() {
+  beside_.reset();
+  if (keeps_beside_ && LogBeside::suits(*newest_)) beside_.emplace(newest_);
+}
+
 storage::Store::UseBatch LiveIndex::replayer() {
   return [this](std::uint64_t version, std::span<const std::byte> body) {
     try {
-      const Snapshot& current = tree().current();
-      if (!logged_)
-        logged_.emplace(
-            current.leaf_shape(), current.next_id, [this](std::int64_t id) { return tree_->contains(id); },
-            current.fields);
-      logged_->add(decode(body, current.leaf_shape(), current.fields));
+      add_logged(body);
     } catch (const FormatError& error) {
       throw FormatError(directory_ + ": version " + std::to_string(version) + " in the log: " + error.what());
     }
+    if (beside_) return;
     // The first rows alone determine the stand-ins.
     const bool may_be_first = tree_->current().stand_ins.empty();
     if (may_be_first || logged_->num_steps() >= kFoldedSteps) apply_logged();
   };
+}
+
+// Folds the batches of the log into large ones. If there is no tree for them, they are kept beside it.
+void LiveIndex::add_logged(std::span<const std::byte> body) {
+  if (beside_) return beside_->add(decode(body, newest_->leaf_shape(), newest_->fields));
+  const Snapshot& current = tree().current();
+  if (!logged_)
+    logged_.emplace(
+        current.leaf_shape(), current.next_id, [this](std::int64_t id) { return tree_->contains(id); },
+        current.fields);
+  logged_->add(decode(body, current.leaf_shape(), current.fields));
+}
+
+std::shared_ptr<const Snapshot> LiveIndex::version_after_log(std::uint64_t version) {
+  if (beside_) return beside_->version(version);
+  apply_logged();
+  return tree_->finish_version(version);
+}
+
+std::shared_ptr<const Snapshot> LiveIndex::fold() {
+  return lock_isolated(writer_mutex_, [&] {
+    if (newest_->logged != nullptr) publish(load_anew(*newest_));
+    beside_.reset();
+    keeps_beside_ = false;
+    return newest_;
+  });
 }
 
 void LiveIndex::apply_logged() {
@@ -108,6 +138,7 @@ Refreshed LiveIndex::refresh() {
     } catch (...) {
       tree_.reset();
       logged_.reset();
+      beside_.reset();
       store_.reset();  // the next refresh loads everything
       newest_ = published_->get();
       throw;
@@ -121,8 +152,7 @@ Refreshed LiveIndex::follow_directory() {
   info.superseded = store_ == nullptr;
   if (store_ != nullptr) info = store_->refresh(replayer());
   is_moved_ |= info.moved;
-  apply_logged();
-  if (info.num_batches > 0) newest_ = tree_->finish_version(before->version + info.num_batches);
+  if (info.num_batches > 0) newest_ = version_after_log(before->version + info.num_batches);
   if (info.superseded) load();
   // If older files were restored and a checkpoint was made since, only the version shows it.
   const bool is_another =

@@ -24,6 +24,7 @@
 #include "index/write/change_fold.h"
 #include "index/write/checkpointer.h"
 #include "index/write/commit_queue.h"
+#include "index/write/log_beside.h"
 #include "index/write/tree_writer.h"
 
 namespace culmen {
@@ -50,6 +51,10 @@ class LiveIndex {
   Refreshed refresh();
   RecoveryInfo recovery() const;
 
+  // For a reader that keeps the log beside the tree (index/write/log_beside.h): makes the newest version one tree, publishes
+  // it, and keeps no log beside a tree from now on. Returns the newest version. Throws as load_anew.
+  std::shared_ptr<const Snapshot> fold();
+
   // For each of a few ids its row in `snapshot`, or kNowhere, by the writer's map of ids. None: a pass over all ids has to
   // find them (index/find_rows.h), as the snapshot is not the newest one, a writer is at work, or there is no map yet.
   // Once so many passes were made that a map would have cost less, it makes one.
@@ -66,6 +71,9 @@ class LiveIndex {
   void load();
   storage::Store::UseBatch replayer();
   void apply_logged();
+  void begin_beside();
+  void add_logged(std::span<const std::byte> body);
+  std::shared_ptr<const Snapshot> version_after_log(std::uint64_t version);
   TreeWriter& tree();
   template <typename Use>
   auto with_id_map(const Snapshot& snapshot, const Use& use)
@@ -108,6 +116,8 @@ class LiveIndex {
   std::shared_ptr<const Snapshot> newest_;  // the published version
   std::unique_ptr<TreeWriter> tree_;        // continues from newest_; made on first use
   std::optional<ChangeFold> logged_;        // batches of the log that are not applied to the tree yet
+  std::optional<LogBeside> beside_;         // instead of the two, for a reader on touch
+  bool keeps_beside_;                       // whether there may be such
   std::unique_ptr<storage::Store> store_;
   std::optional<Checkpointer> checkpointer_;  // of a writable store
   bool is_closed_ = false;

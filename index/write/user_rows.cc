@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "index/build/partition_cuts.h"
 #include "index/field_key.h"
 
 namespace culmen {
@@ -145,6 +146,8 @@ template class UserRows<double>;
 BuildOptions build_options_of(const IndexMetadata& s) {
   BuildOptions options;
   options.partitioning = s.partitioner->kind();
+  options.row_order = s.partitioner->row_order();
+  if (lacks_shells(*s.partitioner)) options.shells = Shells::none;
   options.cluster = s.cluster_name();
   options.leaf_rows = s.leaf_rows;
   options.value_type = s.value_type;

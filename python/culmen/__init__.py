@@ -14,6 +14,7 @@ from . import dask as dask  # which needs Dask when it is used
 from . import ray as ray
 from ._core import Filter, num_devices
 from ._device import DeviceAnswers, DeviceGroup, DeviceIndex
+from ._dialect import CsvDialect
 from ._engines import ShardUnavailable
 from ._errors import (
     CudaError,
@@ -30,6 +31,7 @@ from ._filters import Column, col, id_col, ids
 from ._index import Index
 from ._merging import ShardedBatchResult, ShardedResult
 from ._rank import rank
+from ._reasons import EvenWeight, Reasons, RowRank, ScorePart
 from ._reports import (
     AttributeInfo,
     ColumnInfo,
@@ -55,6 +57,7 @@ __all__ = [
     "BatchResult",
     "Column",
     "ColumnInfo",
+    "CsvDialect",
     "CudaError",
     "DeviceAnswers",
     "DeviceGroup",
@@ -63,6 +66,7 @@ __all__ = [
     "Error",
     "Explanation",
     "Filter",
+    "EvenWeight",
     "FormatError",
     "Index",
     "IndexInfo",
@@ -72,12 +76,15 @@ __all__ = [
     "NoIndex",
     "OutOfDeviceMemory",
     "Prediction",
+    "Reasons",
     "RecoveryInfo",
     "RefreshStats",
     "RepairReport",
     "Result",
     "Row",
     "RowError",
+    "RowRank",
+    "ScorePart",
     "SearchStats",
     "ShardUnavailable",
     "ShardedBatchResult",

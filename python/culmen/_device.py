@@ -11,10 +11,11 @@ import numpy as np
 from . import _core
 from ._errors import InvalidArgument
 from ._progress import Progress
-from ._queries import TEN_OR_ALL, KOrEach, ScoreOrEach, WhereOrEach, in_numbers, is_each, search
+from ._queries import TEN_OR_ALL, KOrEach, ScoreOrEach, WhereOrEach, in_numbers, is_each
 from ._reports import DeviceMember, RefreshStats
 from ._result import BatchResult, Out, Result
 from ._schema import Schema
+from ._searching import search
 
 _LEGACY_STREAM = 1  # cudaStreamLegacy, which libraries call 0
 _CUDA = 2  # kDLCUDA
@@ -80,22 +81,25 @@ class _OnGpu:
         min_score: ScoreOrEach = None,
         scale: str = "none",
         missing: str = "skip",
+        terms: str = "",
         engine: str = "auto",
         out: Out | None = None,
         progress: Progress | bool | None = None,
     ) -> Result | BatchResult | DeviceAnswers:
         """As Index.search. An array of weights in device memory, of torch or CuPy, [attributes] or [queries,
-        attributes], is answered there (k up to 1,024, which min_score does not replace, no scale, engine, out and
-        progress): the call enqueues on the library's current stream and returns DeviceAnswers without waiting.
+        attributes], is answered there (k up to 1,024, which min_score does not replace, no scale, terms, engine, out
+        and progress): the call enqueues on the library's current stream and returns DeviceAnswers without waiting.
 
         Raises:
             OutOfDeviceMemory, CudaError: in addition to what Index.search raises.
         """
         if _is_on_gpu(weights):
-            if scale != "none" or engine != "auto" or out is not None or progress is not None:
-                raise InvalidArgument("weights in device memory are answered without scale, engine, out and progress")
+            if scale != "none" or terms != "" or engine != "auto" or out is not None or progress is not None:
+                raise InvalidArgument(
+                    "weights in device memory are answered without scale, terms, engine, out and progress"
+                )
             return self._search_there(weights, k, where, min_score, missing)
-        rest = (where, min_score, scale, missing, engine)
+        rest = (where, min_score, scale, missing, terms, engine)
         return search(self._handle, self._schema, weights, k, rest, out, progress)
 
     def _search_there(
@@ -108,7 +112,7 @@ class _OnGpu:
             raise InvalidArgument(f"{width} weights for the {len(self._schema.attributes)} attributes")
         if is_each(k) or is_each(where) or is_each(min_score):
             raise InvalidArgument("weights in device memory have one k, filter and min_score for all queries")
-        k, (_, min_score, *_) = in_numbers(k, (where, min_score, "none", missing, "auto"))
+        k, (_, min_score, *_) = in_numbers(k, (where, min_score, "none", missing, "", "auto"))
         if k is None:
             raise InvalidArgument("weights in device memory need a k: it is the width of their answers")
         ids, scores, counts = library.answers(num_queries, k)

@@ -15,6 +15,7 @@ import numpy as np
 from . import _core
 from ._arrow import refuse_repeated
 from ._columns import Column, Format
+from ._dialect import CsvDialect
 from ._errors import Error, InputError, InvalidArgument, IoError, RowError, row_error
 from ._fitting import joined
 from ._sources import Source, source_of
@@ -32,20 +33,27 @@ Paths = Path | Sequence[Path]
 _FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 #: Endings of files that the program does not read itself.
 READ_BY_PYARROW = frozenset(_FORMATS)
-_CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
+_PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
+_CSV = tuple(f".{kind}{packed}" for kind in ("csv", "tsv", "txt", "jsonl", "ndjson") for packed in _PACKED)
 _BATCH_ROWS = 1 << 17
 
 
-def read_files(paths: Paths, choice: Choice) -> Source:
+def read_files(paths: Paths, choice: Choice, dialect: CsvDialect | None = None) -> Source:
     expanded = expand(paths)
     if all(file.lower().endswith(_CSV) for file in expanded):
-        return _read_csv(expanded, choice)
+        return _read_csv(expanded, choice, dialect or CsvDialect())
+    if dialect is not None:
+        raise InvalidArgument("a dialect is of CSV files; these are of another format")
     with in_utf8(expanded) as files, translated(files):
         return _read(files, choice)
 
 
-def _read_csv(files: list[str], choice: Choice) -> Source:
+def _read_csv(files: list[str], choice: Choice, dialect: CsvDialect) -> Source:
     """As the program reads them. Types are those of all cells, of all files."""
+    marks = (dialect.delimiter, dialect.decimal, dialect.thousands)
+    if any(mark is not None and (not isinstance(mark, str) or len(mark) > 1) for mark in marks):
+        raise InvalidArgument(f"the marks of a dialect are single characters: {dialect}")
+    form = (*marks, dialect.header, None if dialect.null_words is None else list(map(str, dialect.null_words)))
     ranked = [] if choice.attributes is None else list(preferences_of(choice.attributes, ()))
     stored = list(map(str, choice.stored or ()))
     columns = None if choice.columns is None else list(dict.fromkeys([*map(str, choice.columns), *stored]))
@@ -53,7 +61,7 @@ def _read_csv(files: list[str], choice: Choice) -> Source:
     parts: dict[str, list[Column]] = {}
     ids, dropped, num_rows = [], [], 0
     for file in files:
-        read = _core.read_csv(os.fsencode(file), ranked, id, label, columns, stored, choice.nulls == "drop")
+        read = _core.read_csv(os.fsencode(file), ranked, id, label, columns, stored, choice.nulls == "drop", *form)
         found = {name: Column(Format(*format), values, gaps) for name, format, values, gaps in read[0]}
         for name in parts.keys() ^ found.keys() if parts else ():
             lacking, other = (file, files[0]) if name in parts else (files[0], file)

@@ -10,11 +10,12 @@ from typing import Any, overload
 from . import _core
 from ._build import BuildOptions, build
 from ._device import DeviceGroup, DeviceIndex, device_number
+from ._dialect import CsvDialect
 from ._errors import InvalidArgument
 from ._files import Path, Paths, read_files
 from ._ids import as_ids
 from ._progress import Progress
-from ._queries import ALL_CORES, check_integer
+from ._queries import ALL_CORES, Where, check_integer
 from ._reports import RecoveryInfo, RepairReport, WriteResult
 from ._schema import Schema, declared
 from ._searchable import Searchable
@@ -100,7 +101,8 @@ class Index(Searchable):
             cluster: groups rows by the values of this column first, an attribute or one that filters test. Filters on
                 it become much faster, other queries slower.
             partitioning: how rows are grouped: "kd", "angle", "random", or "automatic": kd for up to 8 attributes,
-                else angle.
+                else angle; for large tables what reads least on a sample: kd and angle may be without shells
+                ("kd-flat"), ordered by sums ("kd-sum"), or both ("kd-flat-sum").
             num_partitions: about how many groups; kd and angle round it down. 0: chosen.
             leaf_rows: rows per leaf, a multiple of 16 up to 4096; 0: 96. The last leaf of a group takes up a whole
                 leaf even if it is nearly empty. None of these four changes an answer.
@@ -139,6 +141,7 @@ class Index(Searchable):
         threads: int = ALL_CORES,
         device: str | list[str] | tuple[str, ...] | None = None,
         progress: Progress | bool | None = None,
+        dialect: CsvDialect | None = None,
     ) -> Index:
         """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns.
 
@@ -146,14 +149,15 @@ class Index(Searchable):
             paths: a path, a pattern such as "part-*.parquet", or several of either. The rows are those of the
                 files one after the other, those of a pattern by name. A file that is named twice is read twice.
             columns: as for build; the others are not read.
+            dialect: how CSV files are written, where their first megabyte does not tell: CsvDialect(decimal=",").
 
         Parquet and Arrow files need pyarrow, and memory for the columns that are kept, some batches of 131,072 rows,
-        and what build needs. CSV files (.csv, .tsv, also .gz and .zst) are read as the program reads them; several of
-        them take the memory of their columns twice for a while. The other arguments and errors are those of build;
-        IoError for files that cannot be read.
+        and what build needs. CSV files and JSON Lines (.csv, .tsv, .txt, .jsonl, also with .gz, .bz2, .xz or .zst) are
+        read as the program reads them; several of them take the memory of their columns twice for a while. The other
+        arguments and errors are those of build; IoError for files that cannot be read.
         """
         choice = Choice(attributes, id, label, columns, stored, missing, nulls)
-        taken = take_table(read_files(paths, choice), choice)
+        taken = take_table(read_files(paths, choice, dialect), choice)
         options = BuildOptions(value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress)
         return cls._of_columns(taken, options)
 
@@ -219,7 +223,7 @@ class Index(Searchable):
                 survives a crash of the process; "batch", after flush().
             loading: "whole", or "on_touch": opening takes no time, and each part of the files is read and checked when
                 a call first needs it, which raises FormatError or IoError if it cannot be read. Large changes,
-                checkpoints and scans read all that is left.
+                checkpoints, scans and copies to a GPU read all that is left.
 
         Raises:
             NoIndex: if there is none. It is a FileNotFoundError.
@@ -272,8 +276,21 @@ class Index(Searchable):
         steps.upsert(**self._schema.rows_of(table, id, label, nulls, needs_ids=True).arguments())
         return written(self._handle, steps, round_to_float32)
 
-    def erase(self, ids: int | Iterable[int]) -> int:
-        """Erases rows and returns how many. Ids that are not in the index are ignored."""
+    def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> int:
+        """Erases rows and returns how many. Ids that are not in the index are ignored.
+
+        Args:
+            where: instead of ids, the rows that pass a filter, as of search. They are found in the version that the
+                call begins with.
+
+        >>> index = Index.build({"price": [80, 120, 300]})
+        >>> index.erase(where="price > 100")
+        2
+        """
+        if (ids is None) == (where is None):
+            raise InvalidArgument("say which rows: ids, or where=...")
+        if where is not None:
+            return self._handle.erase_where(where)
         steps = _core.Steps()
         steps.erase(as_ids(ids))
         return written(self._handle, steps).erased

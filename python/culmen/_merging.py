@@ -26,13 +26,14 @@ class Asked:
 
 
 class Merged:
-    """The k best hits of all parts: of each query one after the other, best first."""
+    """The k best hits of all parts: of each query one after the other, best first. ks: [queries], int64."""
 
-    def __init__(self, asked: Sequence[Asked], num_queries: int, k: int | None) -> None:
+    def __init__(self, asked: Sequence[Asked], ks: np.ndarray) -> None:
         self.asked = asked
+        self._ks = ks
         parts = [(a.queries, a.part.counts, a.part.ids, a.part.scores) for a in asked]
         #: Positions among the hits of all parts; and how many hits each query has.
-        self.order, self.counts = _core.merge_parts(parts, num_queries, k)
+        self.order, self.counts = _core.merge_parts(parts, ks)
         self.ids = _joined([a.part.ids for a in asked], np.int64)[self.order]
         self.scores = _joined([a.part.scores for a in asked], np.float64)[self.order]
 
@@ -42,13 +43,13 @@ class Merged:
         of_parts = np.repeat([a.shard for a in self.asked], [len(a.part.ids) for a in self.asked])
         return of_parts.astype(np.int64)[self.order]
 
-    def floors(self, k: int | None, min_score: float | None) -> np.ndarray:
-        """For each query the score that a row of another shard must have to be in the answer."""
-        floors = np.full(len(self.counts), -np.inf if min_score is None else min_score)
-        if k is not None:
-            is_full = self.counts >= k
-            floors[is_full] = self.scores[np.cumsum(self.counts)[is_full] - 1]
-        return floors
+    def floors(self, floors: np.ndarray) -> np.ndarray:
+        """For each query the score that a row of another shard must have to be in the answer; `floors`: whatever the
+        parts hold."""
+        is_full = self.counts >= self._ks
+        raised = floors.copy()
+        raised[is_full] = self.scores[np.cumsum(self.counts)[is_full] - 1]
+        return raised
 
     def rows(self) -> tuple[np.ndarray, list[str], list[Any]]:
         """Their columns, as the extension's RowColumns has them."""

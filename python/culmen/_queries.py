@@ -13,9 +13,6 @@ from ._columns import Column, read_column
 from ._core import Filter
 from ._errors import InvalidArgument
 from ._numbers import is_real_number, real_number
-from ._progress import Progress, shown
-from ._result import BatchResult, Out, Result
-from ._schema import Schema
 from ._sources import source_of
 
 #: The value of `threads` for all cores.
@@ -43,126 +40,16 @@ WhereOrEach = Where | Sequence[Where]
 ScoreOrEach = float | Sequence[float | None] | np.ndarray | None
 
 
-def search(
-    handle: Any,
-    schema: Schema,
-    weights: Any,
-    k: KOrEach,
-    rest: tuple[Any, ...],
-    out: Out | None = None,
-    progress: Progress | bool | None = None,
-) -> Result | BatchResult:
-    """Searches an index, or its copy on a GPU. The rest: where, min_score, scale, missing, engine; and threads for an
-    index."""
-    if is_each(k) or is_each(rest[0]) or is_each(rest[1]):
-        return _search_each(handle, schema, weights, k, rest, out, progress)
-    k, rest = in_numbers(k, rest)
-    try:
-        kind = type(weights)
-        if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the usual ones need no conversion
-            if is_matrix(weights):
-                matrix = as_matrix(weights, schema.names)
-                check_out(out, len(matrix), k)
-                with shown(progress) as report:
-                    answers = search_matrix(handle, matrix, k, rest, out, report)
-                    if report is not None:
-                        report("searching", 1.0)
-                return BatchResult(answers, schema, out)
-            weights = by_name(weights)
-        if out is not None:
-            raise InvalidArgument("out takes the answers to a matrix of weights; these are of one query")
-        if progress is not None and progress is not False:
-            raise InvalidArgument("progress is of a matrix of weights; these are of one query")
-        return Result(handle.search(weights, k, *rest), schema)
-    except TypeError:
-        check_types(k, *rest)
-        raise
-
-
-def search_matrix(handle: Any, matrix: np.ndarray, k: int | None, rest: tuple[Any, ...], *more: Any) -> Any:
-    """more: where the answers go and who is told how many there are, of an index or its copies on GPUs."""
-    try:
-        return handle.search_matrix(matrix, k, *rest, *more)
-    except InvalidArgument as error:
-        is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
-        if matrix.shape[1] == 0 or not is_refused.any():
-            raise
-        raise InvalidArgument(f"query {is_refused.argmax()}: {error}") from None
-
-
 def is_each(value: Any) -> bool:
     """Whether a k, a filter or a min_score is one for each query."""
     return value is not None and (isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1)
-
-
-def _search_each(
-    handle: Any, schema: Schema, weights: Any, k: Any, rest: tuple[Any, ...], out: Any, progress: Any
-) -> BatchResult:
-    """Queries of which each has a k, a filter or a min_score of its own."""
-    if not is_matrix(weights):
-        raise InvalidArgument(
-            "a k, a filter or a min_score for each query is for a matrix of weights; these are of one query"
-        )
-    if out is not None:
-        raise InvalidArgument("out takes answers that are all of one k, filter and min_score")
-    matrix = as_matrix(weights, schema.names)
-    where, min_score, scale, missing, engine, *threads = rest
-    wheres = _one_each("filters", where, len(matrix))
-    numbers = [
-        in_numbers(k_of_query, (None, least, scale, missing, engine, *threads))
-        for k_of_query, least in zip(
-            _one_each("values of k", k, len(matrix)),
-            _one_each("values of min_score", min_score, len(matrix)),
-            strict=True,
-        )
-    ]
-    ks = [number for number, _ in numbers]
-    for number in ks:
-        check_types(number, None, None, scale, missing, engine)
-    threads = [integer("threads", count) for count in threads]
-    with shown(progress) as report:
-        answers = handle.search_each(
-            matrix, ks, wheres, [of_query[1] for _, of_query in numbers], scale, missing, engine, *threads, report
-        )
-        if report is not None:
-            report("searching", 1.0)
-    return BatchResult(answers, schema)
-
-
-def _one_each(name: str, given: Any, count: int) -> list[Any]:
-    if not is_each(given):
-        return [given] * count
-    values = list(given)
-    if len(values) != count:
-        raise InvalidArgument(f"{len(values)} {name} for {count} queries")
-    return values
-
-
-def check_out(out: Any, num_queries: int, k: int | None) -> None:
-    if out is None:
-        return
-    if k is None:
-        raise InvalidArgument("out needs a k, by which its arrays are wide")
-    if not isinstance(out, tuple) or len(out) != 3:
-        raise InvalidArgument("out is three arrays: (ids, scores, counts)")
-    needed = {
-        "ids": (np.int64, (num_queries, k)),
-        "scores": (np.float64, (num_queries, k)),
-        "counts": (np.uint32, (num_queries,)),
-    }
-    for array, (name, (dtype, shape)) in zip(out, needed.items(), strict=True):
-        if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != shape:
-            found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-            raise InvalidArgument(f"out: the {name} are a NumPy array {np.dtype(dtype)} {shape}, not {found}")
-        if not (array.flags.c_contiguous and array.flags.writeable):
-            raise InvalidArgument(f"out: the array of {name} is not contiguous, or read-only")
 
 
 def in_numbers(k: Any, rest: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ...]]:
     """Converts to Python's own numbers. The extension takes only these: it would hide what other types raise."""
     if type(k) is int and k <= MOST_ROWS and rest[1] is None and type(rest[-1]) in (int, str):
         return k, rest  # the usual case
-    where, min_score, scale, missing, engine, *threads = rest
+    where, min_score, scale, missing, terms, engine, *threads = rest
     if k is TEN_OR_ALL:
         k = 10 if min_score is None else None
     elif k is not None:
@@ -171,7 +58,7 @@ def in_numbers(k: Any, rest: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ..
         min_score = real_number("min_score", min_score)
         if math.isinf(min_score):
             raise InvalidArgument(f"min_score: {min_score} is not a finite number")
-    return k, (where, min_score, scale, missing, engine, *(integer("threads", count) for count in threads))
+    return k, (where, min_score, scale, missing, terms, engine, *(integer("threads", count) for count in threads))
 
 
 def is_matrix(weights: Any) -> bool:
@@ -249,10 +136,10 @@ def _weight(value: Any) -> float:
 
 
 def check_types(
-    k: int | None, where: Any, min_score: Any, scale: Any, missing: Any, engine: Any, threads: int = 0
+    k: int | None, where: Any, min_score: Any, scale: Any, missing: Any, terms: Any, engine: Any, threads: int = 0
 ) -> None:
     """Raises for the argument of a search that has the wrong type."""
-    for name, value in (("scale", scale), ("missing", missing), ("engine", engine)):
+    for name, value in (("scale", scale), ("missing", missing), ("terms", terms), ("engine", engine)):
         if not isinstance(value, str):
             raise TypeError(f"{name} is a text, not {value!r}")
     if k is not None:

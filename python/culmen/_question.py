@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ import numpy as np
 from . import _core
 from ._errors import InvalidArgument
 from ._merging import Asked, Many, Merged, MergedAnswer, Origin, ShardedBatchResult, ShardedResult
-from ._queries import as_matrix, by_name, is_matrix, search_matrix
+from ._progress import Progress
+from ._queries import as_matrix, by_name, check_types, in_numbers, integer, is_matrix
 from ._rounds import Rounds
 from ._shards import Stale, part_of
 from ._view import View
+from ._wanted import Each, Shared, Wanted, have_lists, refuse_lists_of_one
 
 #: Parts of many queries that are under way at the same time, and how many queries they have.
 _PARTS = 3
@@ -33,22 +36,31 @@ class Question:
     def __init__(
         self,
         weights: Any,
-        k: int | None,
+        k: Any,
         rest: tuple[Any, ...],
         rounds: Rounds,
         rows_of: RowsOf,
         allow_partial: bool,
         timeout: float | None,
+        report: Progress | None = None,
     ) -> None:
         self._is_one = not is_matrix(weights)
+        self._has_lists = have_lists(k, *rest[:2])
+        if self._is_one and self._has_lists:
+            refuse_lists_of_one()
+        if self._has_lists:
+            rest = (*rest[:6], integer("threads", rest[6]))
+        else:
+            k, rest = in_numbers(k, rest)
+            check_types(k, *rest)
         self._weights = by_name(weights) if self._is_one else weights
-        self._k = k
-        self._rest = rest
-        self._where, self._min_score, self._scale, self._missing, self._searcher, self._threads = rest
+        self._k, self._where, self._min_score = k, *rest[:2]
+        self._scale, self._missing, self._terms, self._searcher, self._threads = self._others = rest[2:]
         self._rounds = rounds
         self._rows_of = rows_of
         self._allow_partial = allow_partial
         self._timeout = timeout
+        self._report = report
 
     def answered(self, view: View) -> ShardedResult | ShardedBatchResult:
         if self._timeout is None and view.open_shards is not None:
@@ -56,21 +68,34 @@ class Question:
         start = time.perf_counter()
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         matrix = self._matrix(view)
+        wanted = self._wanted(len(matrix))
         lost: set[int] = set()
-        asked = self._asked_in_parts(view, matrix, lost, deadline)
-        merged = Merged(asked, len(matrix), self._k)
+        try:
+            asked = self._asked_in_parts(view, matrix, wanted, lost, deadline)
+        except InvalidArgument:
+            if not self._is_one:
+                wanted.throw_refusal(view.names, view.statistics, matrix, self._others[:3])
+            raise
+        merged = Merged(asked, wanted.ks())
         origin = Origin(view.schema, view.numbers, tuple(sorted(lost)))
         if self._is_one:
             return ShardedResult(MergedAnswer(merged, origin, time.perf_counter() - start), origin)
-        width = int(merged.counts.max(initial=0)) if self._k is None else min(self._k, view.num_rows)
+        width = wanted.width(view.num_rows, merged.counts)
         return ShardedBatchResult(Many(merged, origin, width, lambda ids: self._rows_of(view, ids)), origin)
 
     def _answered_here(self, view: View, shards: _core.OpenShards) -> ShardedResult | ShardedBatchResult:
         origin = Origin(view.schema, view.numbers, ())
         if self._is_one:
-            return ShardedResult(shards.search(self._weights, self._k, *self._rest), origin)
+            answer = shards.search(self._weights, self._k, self._where, self._min_score, *self._others)
+            return ShardedResult(answer, origin)
         matrix = as_matrix(self._weights, view.schema.names)
-        return ShardedBatchResult(search_matrix(shards, matrix, self._k, self._rest), origin)
+        answers = self._wanted(len(matrix)).search(shards, matrix, *self._others, self._report)
+        return ShardedBatchResult(answers, origin)
+
+    def _wanted(self, num_queries: int) -> Wanted:
+        if self._has_lists:
+            return Each.of(self._k, self._where, self._min_score, self._others, num_queries)
+        return Shared(self._k, self._where, self._min_score, num_queries)
 
     def _matrix(self, view: View) -> np.ndarray:
         """Refuses what any shard would refuse, with the number of the query."""
@@ -85,46 +110,64 @@ class Question:
             raise InvalidArgument(
                 f"the matrix of weights has {matrix.shape[1]} columns for {num_attributes} attributes"
             )
-        is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
+        is_refused = ~np.isfinite(matrix).all(axis=1) | (~matrix.any(axis=1) & (self._terms == ""))
         if is_refused.any():
             raise InvalidArgument(f"query {is_refused.argmax()}: weights are finite, and not all of them are 0")
         return matrix
 
-    def _asked_in_parts(self, view: View, matrix: np.ndarray, lost: set[int], deadline: float | None) -> list[Asked]:
+    def _asked_in_parts(
+        self, view: View, matrix: np.ndarray, wanted: Wanted, lost: set[int], deadline: float | None
+    ) -> list[Asked]:
         """Parts of many queries, so that shards are at work on one of them while another is on its way."""
         num_parts = max(1, min(_PARTS, len(matrix) // _FEWEST_QUERIES), -(-len(matrix) // _MOST_QUERIES))
-        if num_parts == 1:
-            return self._asked(view, matrix, lost, deadline, calls_overlap=False)
         firsts = [len(matrix) * part // num_parts for part in range(num_parts + 1)]
+        is_over = threading.Event()
 
         def ask(part: int) -> list[Asked]:
-            of_part = self._asked(view, matrix[firsts[part] : firsts[part + 1]], lost, deadline, calls_overlap=True)
-            return [replace(asked, queries=asked.queries + firsts[part]) for asked in of_part]
+            first, end = firsts[part], firsts[part + 1]
+            of_part = _Part(matrix[first:end], wanted.part(first, end), first, is_over)
+            asked = self._asked(view, of_part, lost, deadline, calls_overlap=num_parts > 1)
+            return [replace(a, queries=a.queries + first) for a in asked]
 
-        with ThreadPoolExecutor(_PARTS, thread_name_prefix="culmen") as pool:
-            return [asked for of_part in pool.map(ask, range(num_parts)) for asked in of_part]
+        if num_parts == 1:
+            return ask(0)
+        pool = ThreadPoolExecutor(_PARTS, thread_name_prefix="culmen")
+        try:
+            asked = []
+            for part, of_part in enumerate(pool.map(ask, range(num_parts))):
+                asked += of_part
+                if self._report is not None:
+                    self._report("searching", firsts[part + 1] / len(matrix))
+            return asked
+        finally:  # after an error, as Ctrl-C, parts that are under way end with the round that they are in
+            is_over.set()
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _asked(
-        self, view: View, matrix: np.ndarray, lost: set[int], deadline: float | None, calls_overlap: bool
+        self, view: View, part: _Part, lost: set[int], deadline: float | None, calls_overlap: bool
     ) -> list[Asked]:
         """In one round or in two."""
-        bounds = view.bounds(matrix, self._scale, self._missing)
-        floors = np.full(len(matrix), -np.inf if self._min_score is None else self._min_score)
+        bounds = view.bounds(part.matrix, self._scale, self._missing)
+        if self._terms:
+            bounds = np.where(bounds == -np.inf, bounds, np.inf)  # what terms add is known to the shards alone
+        floors = part.wanted.floors()
         best = _most_promising(bounds)
         may_answer = bounds >= floors
         may_answer[best, np.arange(len(best))] = True  # somebody has to refuse what is wrong with the query
-        if not self._rounds.are_two(len(matrix), view.engine, calls_overlap, deadline):
-            return self._round(view, matrix, may_answer, floors, lost, deadline, is_second=False)
+        if not self._rounds.are_two(len(part.matrix), view.engine, calls_overlap, deadline):
+            return self._round(view, part, may_answer, floors, lost, deadline, is_second=False)
         is_first = np.arange(len(bounds))[:, None] == best
-        asked = self._round(view, matrix, is_first, floors, lost, deadline, is_second=False)
-        floors = Merged(asked, len(matrix), self._k).floors(self._k, self._min_score)
+        asked = self._round(view, part, is_first, floors, lost, deadline, is_second=False)
+        if part.is_over.is_set():
+            return []
+        floors = Merged(asked, part.wanted.ks()).floors(floors)
         others = may_answer & ~is_first & (bounds >= floors)
-        return asked + self._round(view, matrix, others, floors, lost, deadline, is_second=True)
+        return asked + self._round(view, part, others, floors, lost, deadline, is_second=True)
 
     def _round(
         self,
         view: View,
-        matrix: np.ndarray,
+        part: _Part,
         is_asked: np.ndarray,
         floors: np.ndarray,
         lost: set[int],
@@ -134,9 +177,8 @@ class Question:
         """One message to each shard that is asked at all."""
         kinds = view.schema.field_kinds if self._is_one else None
         queries = {s: np.flatnonzero(is_asked[s]) for s in range(len(is_asked)) if is_asked[s].any()}
-        messages = _core.queries_messages(
-            view.names, matrix, self._k, self._where, floors, self._scale, self._missing, list(queries.values())
-        )
+        numbers = list(queries.values())
+        messages = part.wanted.messages(view.names, part.matrix, floors, self._others[:3], numbers, part.first)
         threads = self._threads or view.engine.threads
         requests = {
             s: ("search", view.versions[s], message, view.statistics, self._searcher, threads, kinds)
@@ -157,6 +199,16 @@ class Question:
         """Raises it unless the answer may do without the shard."""
         if isinstance(error, (Stale, InvalidArgument)) or not self._allow_partial:
             raise error
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some of many queries."""
+
+    matrix: np.ndarray
+    wanted: Wanted
+    first: int  # the number of the first one
+    is_over: threading.Event  # nobody waits for their answers any more
 
 
 def _most_promising(bounds: np.ndarray) -> np.ndarray:

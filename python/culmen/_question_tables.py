@@ -11,6 +11,7 @@ from . import _core
 from ._errors import InvalidArgument
 from ._files import as_arrow
 from ._queries import as_matrix
+from ._wanted import Shared
 
 if TYPE_CHECKING:
     import pyarrow
@@ -64,6 +65,7 @@ def tables_of(questions: Any) -> Iterator[Any]:
 def merged_lists(parts: Sequence[Any], num_questions: int, k: int | None) -> dict[str, pyarrow.Array]:
     """Of what shards answer to all questions, as Part says."""
     every = np.arange(num_questions)
-    places, counts = _core.merge_parts([(every, p.counts, p.ids, p.scores) for p in parts], num_questions, k)
+    ks = Shared(k, None, None, num_questions).ks()
+    places, counts = _core.merge_parts([(every, p.counts, p.ids, p.scores) for p in parts], ks)
     ids, scores = np.concatenate([p.ids for p in parts]), np.concatenate([p.scores for p in parts])
     return lists_of(counts, ids[places], scores[places])

@@ -67,7 +67,7 @@ class IndexInfo:
     attributes: tuple[AttributeInfo, ...]
     value_type: str  #: "float32" or "float64"
     has_labels: bool
-    partitioning: str  #: "kd", "angle" or "random"
+    partitioning: str  #: "kd", "angle" or "random"; "-flat": without shells; "-sum": rows are ordered by their sums
     cluster: str | None  #: the column that rows are clustered by
     num_partitions: int
     leaf_rows: int

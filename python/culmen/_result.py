@@ -92,6 +92,11 @@ class Tabular:
 
         return polars.DataFrame({name: values.to_polars() for name, values in self._columns().items()})
 
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The same as an Arrow stream, which polars, DuckDB, pyarrow and pandas.DataFrame.from_arrow take. Needs
+        pyarrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
 
 T = TypeVar("T")
 
@@ -157,6 +162,15 @@ class Result(Tabular):
     def stats(self) -> SearchStats:
         """What the search did. The answers of a BatchResult have none: AttributeError."""
         return SearchStats(**self._answer.stats)
+
+    @property
+    def cursor(self) -> tuple[float, int] | None:
+        """(score, id) of the last row, for search(..., after=cursor): the next page. None without rows."""
+        return (float(self.scores[-1]), int(self.ids[-1])) if len(self) else None
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """Refused: pandas.DataFrame(result) would come here, and lose ids and scores."""
+        raise TypeError("an answer is no array: to_pandas() and to_dict() have its columns, ids and scores are arrays")
 
     def attribute(self, name: str) -> np.ndarray:
         """One attribute of all rows, float64 [n], with NaN where it is missing. Raises KeyError for an unknown name."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from . import _core
+from ._errors import InvalidArgument
 from ._ids import as_ids, id_of
+from ._numbers import real_number
 from ._progress import Progress
 from ._queries import (
     ALL_CORES,
@@ -20,12 +22,14 @@ from ._queries import (
     by_name,
     check_types,
     in_numbers,
-    search,
+    is_matrix,
 )
+from ._reasons import EvenWeight, Reasons, RowRank, ScorePart
 from ._reports import ColumnInfo, Explanation, IndexInfo, Prediction
 from ._result import BatchResult, Out, Result, Row, Tabular
 from ._rows import AllRows
 from ._schema import Schema
+from ._searching import search, search_page
 from ._values import Values, named_rows
 
 if TYPE_CHECKING:
@@ -51,8 +55,11 @@ class Searchable(Tabular):
         min_score: float | None = ...,
         scale: str = ...,
         missing: str = ...,
+        terms: str = ...,
         engine: str = ...,
         threads: int = ...,
+        after: tuple[float, int] | None = ...,
+        per: Mapping[str, int] | None = ...,
     ) -> Result: ...
 
     @overload
@@ -65,6 +72,7 @@ class Searchable(Tabular):
         min_score: ScoreOrEach = ...,
         scale: str = ...,
         missing: str = ...,
+        terms: str = ...,
         engine: str = ...,
         threads: int = ...,
         out: Out | None = ...,
@@ -81,6 +89,7 @@ class Searchable(Tabular):
         min_score: ScoreOrEach = ...,
         scale: str = ...,
         missing: str = ...,
+        terms: str = ...,
         engine: str = ...,
         threads: int = ...,
         out: Out | None = ...,
@@ -96,10 +105,13 @@ class Searchable(Tabular):
         min_score: ScoreOrEach = None,
         scale: str = "none",
         missing: str = "skip",
+        terms: str = "",
         engine: str = "auto",
         threads: int = ALL_CORES,
         out: Out | None = None,
         progress: Progress | bool | None = None,
+        after: tuple[float, int] | None = None,
+        per: Mapping[str, int] | None = None,
     ) -> Result | BatchResult:
         """The k rows with the highest weighted sums, exactly; equal scores go to the smaller id.
 
@@ -117,6 +129,12 @@ class Searchable(Tabular):
             scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index.
             missing: "skip" leaves out rows that miss an attribute whose weight is not 0; "fill" ranks them by what
                 the build has chosen to stand in for it.
+            terms: what is added to the score besides weight times value, as a text: "2 * near(price, 100) +
+                log1p(reviews) - 0.5 * [brand = 'Sony']". Functions of a column, an attribute or not, are near(column,
+                value) = -|x - value|, decay(column, origin, scale, exp), which is 1/2 at the distance scale (or linear,
+                gauss), log, log1p, sqrt and saturate(column, half) = x / (x + half); a condition in brackets counts 1
+                where it holds. Rows without a value that the functions take are left out. With terms all weights may
+                be 0. Not on a GPU.
             engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.
             threads: that share a scan, or the queries of a matrix.
             out: arrays into which the answers to a matrix are written, (ids, scores, counts): int64 [queries, k],
@@ -125,6 +143,10 @@ class Searchable(Tabular):
             progress: of a matrix. True shows a bar, with tqdm where it is installed; a function is called with
                 ("searching", the part of the queries that is answered) every 50 ms or so and at the end, and an
                 exception from it ends the search.
+            after: of one query, the next page: only rows behind this score and id, as Result.cursor has those of the
+                last row. Pages of one version (snapshot), joined, are the one long answer.
+            per: of one query, at most so many rows for each value of a column: {"brand": 2}. Rows without a value are a
+                group, too, and rows of pages before `after` count.
 
         Returns:
             A Result; a BatchResult for a matrix.
@@ -139,8 +161,17 @@ class Searchable(Tabular):
         array([0, 2])
         >>> index.search({"price": -0.01, "rating": 1}, missing="fill").ids
         array([1, 0, 2])
+        >>> index.search({"rating": 1}, terms="0.02 * near(price, 450) + 3 * [brand = 'LG']").ids
+        array([2, 0])
+        >>> best = index.search({"rating": 1}, k=1)
+        >>> index.search({"rating": 1}, k=1, after=best.cursor).ids, index.search({"rating": 1}, per={"brand": 1}).ids
+        (array([2]), array([1, 2]))
         """
-        rest = (where, min_score, scale, missing, engine, threads)
+        rest = (where, min_score, scale, missing, terms, engine, threads)
+        if after is not None or per is not None:
+            if out is not None or progress or is_matrix(weights):
+                raise InvalidArgument("after and per are of one query, not of a matrix of weights")
+            return search_page(self._handle, self._schema, weights, k, rest, after, per)
         return search(self._handle, self._schema, weights, k, rest, out, progress)
 
     def explain(
@@ -152,12 +183,13 @@ class Searchable(Tabular):
         min_score: float | None = None,
         scale: str = "none",
         missing: str = "skip",
+        terms: str = "",
         engine: str = "auto",
         threads: int = ALL_CORES,
     ) -> Explanation:
         """The engine that search would use, why, and how long each engine would take. With the engine "auto" it costs
         as much as the search until a scan would begin."""
-        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
+        k, rest = in_numbers(k, (where, min_score, scale, missing, terms, engine, threads))
         try:
             report = self._handle.explain(by_name(weights), k, *rest)
         except TypeError:
@@ -165,6 +197,68 @@ class Searchable(Tabular):
             raise
         predictions = tuple(Prediction(**prediction) for prediction in report["predictions"])
         return Explanation(**{**report, "predictions": predictions})
+
+    def rank_of(
+        self,
+        weights: Mapping[str, float] | Sequence[float] | np.ndarray,
+        id: int,
+        *,
+        where: Where = None,
+        scale: str = "none",
+        missing: str = "skip",
+        terms: str = "",
+    ) -> RowRank | None:
+        """Where the row with this id stands among all that the query ranks; None if it is not among them. Blocks of
+        rows that all rank before or after it are not read.
+
+        >>> import culmen
+        >>> index = culmen.Index.build({"rating": [7, 9, 8.5]})
+        >>> index.rank_of({"rating": 1}, 2)
+        RowRank(rank=2, score=8.5)
+        """
+        number = id_of(id)
+        if number is None:
+            return None
+        found = self._handle.rank_of(by_name(weights), where, scale, missing, terms, number)
+        return None if found is None else RowRank(*found)
+
+    def count_above(
+        self,
+        weights: Mapping[str, float] | Sequence[float] | np.ndarray,
+        score: float,
+        *,
+        where: Where = None,
+        scale: str = "none",
+        missing: str = "skip",
+        terms: str = "",
+    ) -> int:
+        """How many rows score more than this."""
+        return self._handle.count_above(by_name(weights), where, scale, missing, terms, real_number("score", score))
+
+    def why(
+        self,
+        weights: Mapping[str, float] | Sequence[float] | np.ndarray,
+        id: int,
+        other: int | None = None,
+        *,
+        scale: str = "none",
+        missing: str = "skip",
+    ) -> Reasons:
+        """What each attribute adds to the score of a row; and with another row, the weights that would make them equal.
+
+        >>> import culmen
+        >>> index = culmen.Index.build({"price": [80, 120], "rating": [7, 9]})
+        >>> reasons = index.why({"price": -0.1, "rating": 1}, 0, 1)
+        >>> [(part.attribute, part.part) for part in reasons.parts], reasons.even[0]
+        ([('price', -8.0), ('rating', 7.0)], EvenWeight(attribute='price', weight=-0.1, even=-0.05))
+        """
+        ids = [id_of(given) for given in (id, other) if given is not None]
+        found = None if None in ids else self._handle.why(by_name(weights), scale, missing, ids)
+        if found is None:
+            raise InvalidArgument(f"there is no row with the id {' or '.join(map(str, (id, other)[: len(ids)]))}")
+        parts = [tuple(ScorePart(*part) for part in of_row) for of_row in found[0]]
+        even = tuple(EvenWeight(*weight) for weight in found[1])
+        return Reasons(parts[0], parts[1] if other is not None else (), even)
 
     def get(self, id: int) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows,

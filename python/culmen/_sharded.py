@@ -19,7 +19,19 @@ from ._errors import InvalidArgument, IoError
 from ._files import Path
 from ._ids import as_ids, id_of
 from ._merging import ShardedBatchResult, ShardedResult, joined_rows
-from ._queries import ALL_CORES, TEN_OR_ALL, Where, check_integer, check_types, in_numbers
+from ._progress import Progress, shown
+from ._queries import (
+    ALL_CORES,
+    TEN_OR_ALL,
+    KOrEach,
+    ScoreOrEach,
+    Where,
+    WhereOrEach,
+    check_integer,
+    check_types,
+    in_numbers,
+    is_matrix,
+)
 from ._question import Question
 from ._question_tables import lists_of, tables_of, weights_of, with_answers
 from ._reports import ColumnInfo, IndexInfo, RecoveryInfo, WriteResult
@@ -232,35 +244,44 @@ class ShardedIndex:
     def search(
         self,
         weights: Any,
-        k: int | None = TEN_OR_ALL,
+        k: KOrEach = TEN_OR_ALL,
         *,
-        where: Where = None,
-        min_score: float | None = None,
+        where: WhereOrEach = None,
+        min_score: ScoreOrEach = None,
         scale: str = "none",
         missing: str = "skip",
+        terms: str = "",
         engine: str = "auto",
         threads: int = ALL_CORES,
         allow_partial: bool = False,
         timeout: float | None = None,
+        progress: Progress | bool | None = None,
     ) -> ShardedResult | ShardedBatchResult:
         """As Index.search: the k rows with the highest weighted sums of all shards, exactly. A matrix of queries is one
-        message a shard.
+        message a shard, or a few, of up to 16,384 queries.
 
         Args:
             threads: of each shard that is asked, for a scan or the queries of a matrix. Default: those of its worker.
             allow_partial: whether an answer may lack shards that cannot be asked: `missing_shards` names them, and
                 the rows of all others are there. Without it, that is an error.
             timeout: seconds after which a shard counts as one that cannot be asked.
+            progress: as of Index.search. Where shards are in other processes, or there is a timeout, it is told after
+                each message to all of them.
 
         Raises:
             InvalidArgument: as Index.search.
             ShardUnavailable: for shards whose workers died again and again, or did not answer in time.
             FormatError, IoError: for a shard that is missing, damaged, or cannot be read.
         """
-        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
-        check_types(k, *rest)
-        question = Question(weights, k, rest, self._rounds, self._rows, allow_partial, timeout)
-        return self._at_one_version(question.answered)
+        rest = (where, min_score, scale, missing, terms, engine, threads)
+        if progress is not None and progress is not False and not is_matrix(weights):
+            raise InvalidArgument("progress is of a matrix of weights; these are of one query")
+        with shown(progress) as report:
+            question = Question(weights, k, rest, self._rounds, self._rows, allow_partial, timeout, report)
+            found = self._at_one_version(question.answered)
+            if report is not None:
+                report("searching", 1.0)
+        return found
 
     def search_many(
         self,
@@ -271,6 +292,7 @@ class ShardedIndex:
         min_score: float | None = None,
         scale: str = "none",
         missing: str = "skip",
+        terms: str = "",
         engine: str = "auto",
         threads: int = ALL_CORES,
     ) -> Any:
@@ -286,7 +308,7 @@ class ShardedIndex:
             An iterator over tables of pyarrow: all columns of the questions, `ids` and `scores`. A table is answered
             when it is asked for.
         """
-        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
+        k, rest = in_numbers(k, (where, min_score, scale, missing, terms, engine, threads))
         check_types(k, *rest)
         return self._search_many(questions, k, rest)
 

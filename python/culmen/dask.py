@@ -224,11 +224,11 @@ class DaskTasks(Tasks):
 
 def _message_of(questions: Any, schema: Schema, k: int | None, rest: tuple[Any, ...]) -> bytes:
     """A task: what all shards are asked about a partition of questions, a pandas DataFrame or a list of dicts."""
-    where, min_score, scale, missing, _, _ = rest
+    where, min_score, scale, missing, terms, _, _ = rest
     weights = weights_of(_as_table(questions), schema.names)
     floors = np.full(len(weights), -np.inf if min_score is None else min_score)
     numbers = [np.arange(len(weights))]
-    [message] = _core.queries_messages(names_of(schema), weights, k, where, floors, scale, missing, numbers)
+    [message] = _core.queries_messages(names_of(schema), weights, k, where, floors, scale, missing, terms, numbers)
     return bytes(message)
 
 

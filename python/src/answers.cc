@@ -13,6 +13,7 @@
 
 #include "arrays.h"
 #include "bindings.h"
+#include "culmen/error.h"
 #include "gil.h"
 #include "reports.h"
 #include "row_columns.h"
@@ -68,18 +69,26 @@ SearchOptions counting_from(const SearchOptions& options, std::size_t first, std
 }
 
 template <typename AnyIndex>
-BatchAnswers search_without_k(const AnyIndex& version, const QueryBatch& batch,
+BatchAnswers search_without_k(const AnyIndex& version, const MatrixQuery& query, std::size_t width,
                               const SearchOptions& options) {
-  const std::size_t width = version.info().attributes.size();
-  const std::size_t num_queries = batch.weights.size() / width;
+  const std::size_t num_queries = query.batch.weights.size() / width;
   LongAnswers answers;
-  for (std::size_t first = 0; first < num_queries; first += kAtOnce) {
-    QueryBatch part = batch;
-    part.weights = batch.weights.subspan(first * width, std::min(kAtOnce, num_queries - first) * width);
-    answers.append(
-        version.search(queries_without_k(part, width), counting_from(options, first, num_queries)));
-  }
+  for (std::size_t first = 0; first < num_queries; first += kAtOnce)
+    answers.append(version.search(queries_of(query, width, first, std::min(kAtOnce, num_queries - first)),
+                                  counting_from(options, first, num_queries)));
   return answers.padded(version.version());
+}
+
+template <typename AnyIndex>
+BatchAnswers search_into(const AnyIndex& version, const MatrixQuery& query, std::size_t width,
+                         const SearchOptions& options, const std::optional<AnswerArrays>& out) {
+  if (!out)
+    return query.has_k ? version.search_batch(query.batch, options)
+                       : search_without_k(version, query, width, options);
+  BatchAnswers elsewhere;
+  elsewhere.num_queries = out->counts.size();
+  elsewhere.version = version.search_batch(query.batch, *out, options);
+  return elsewhere;
 }
 
 template <typename AnyIndex>
@@ -87,14 +96,41 @@ ManyAnswers search_version(const AnyIndex& index, const MatrixQuery& query, cons
                            const std::optional<AnswerArrays>& out = std::nullopt) {
   const GilReleased released;
   const AnyIndex version = index.snapshot();
-  if (out) {
-    BatchAnswers elsewhere;
-    elsewhere.num_queries = out->counts.size();
-    elsewhere.version = version.search_batch(query.batch, *out, options);
-    return {std::move(elsewhere), version};
+  const std::size_t width = version.info().attributes.size();
+  try {
+    return {search_into(version, query, width, options, out), version};
+  } catch (const InvalidArgument&) {
+    throw_refusal(version, query, width);
+    throw;
   }
-  if (query.has_k) return {version.search_batch(query.batch, options), version};
-  return {search_without_k(version, query.batch, options), version};
+}
+
+const Index& with_names(const Index& index) {
+  return index;
+}
+Index with_names(const ShardedIndex& index) {
+  return index.shard(0);
+}
+
+template <typename AnyIndex>
+ManyAnswers search_each(const AnyIndex& index, const EachQuery& each, const SearchOptions& options) {
+  const AnyIndex version = index.snapshot();
+  const Index& names = with_names(version);
+  const std::size_t num_queries = each.num_queries();
+  LongAnswers answers;
+  for (std::size_t first = 0; first < num_queries; first += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, num_queries - first);
+    const std::vector<Query> queries = queries_of(names, each, first, count);
+    const SearchOptions of_part = counting_from(options, first, num_queries);
+    const GilReleased released;
+    try {
+      answers.append(version.search(queries, of_part));
+    } catch (const InvalidArgument&) {
+      throw_refusal(version, queries, first);
+      throw;
+    }
+  }
+  return {answers.padded(version.version()), version};
 }
 
 }  // namespace
@@ -112,21 +148,15 @@ ManyAnswers search_many(const Index& index, const MatrixQuery& query, const Sear
 }
 
 ManyAnswers search_many(const Index& index, const EachQuery& each, const SearchOptions& options) {
-  const Index version = index.snapshot();
-  const std::size_t num_queries = each.num_queries();
-  LongAnswers answers;
-  for (std::size_t first = 0; first < num_queries; first += kAtOnce) {
-    const std::size_t count = std::min(kAtOnce, num_queries - first);
-    const std::vector<Query> queries = queries_of(version, each, first, count);
-    const SearchOptions of_part = counting_from(options, first, num_queries);
-    const GilReleased released;
-    answers.append(version.search(queries, of_part));
-  }
-  return {answers.padded(version.version()), version};
+  return search_each(index, each, options);
 }
 
 ManyAnswers search_many(const ShardedIndex& index, const MatrixQuery& query, const SearchOptions& options) {
   return search_version(index, query, options);
+}
+
+ManyAnswers search_many(const ShardedIndex& index, const EachQuery& each, const SearchOptions& options) {
+  return search_each(index, each, options);
 }
 
 void LongAnswers::append(const std::vector<SearchResult>& results) {
@@ -154,17 +184,11 @@ BatchAnswers LongAnswers::padded(std::uint64_t version) const {
   return answers;
 }
 
-std::vector<Query> queries_without_k(const QueryBatch& batch, std::size_t width) {
+std::vector<Query> queries_of(const MatrixQuery& query, std::size_t width, std::size_t first,
+                              std::size_t count) {
   std::vector<Query> queries;
-  for (std::size_t first = 0; first < batch.weights.size(); first += width) {
-    const std::span<const double> weights = batch.weights.subspan(first, width);
-    queries.push_back({.weights = {weights.begin(), weights.end()},
-                       .k = std::nullopt,
-                       .where = batch.where,
-                       .min_score = batch.min_score,
-                       .scale = batch.scale,
-                       .missing = batch.missing});
-  }
+  queries.reserve(count);
+  for (std::size_t q = first; q < first + count; ++q) queries.push_back(query.query(q, width));
   return queries;
 }
 

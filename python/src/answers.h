@@ -30,12 +30,13 @@ using Out =
     std::optional<std::tuple<OutArray<std::int64_t, 2>, OutArray<double, 2>, OutArray<std::uint32_t, 1>>>;
 std::optional<AnswerArrays> arrays_of(const Out& out);
 
-// Searches one version of the index. With `out`, which needs
-// a k, the answers are there instead of in the result.
+// Searches one version of the index. With `out`, which needs a k, the answers are there instead of in the result. Refusals
+// name the query.
 ManyAnswers search_many(const Index& index, const MatrixQuery& query, const SearchOptions& options,
                         const std::optional<AnswerArrays>& out = std::nullopt);
 ManyAnswers search_many(const Index& index, const EachQuery& each, const SearchOptions& options);
 ManyAnswers search_many(const ShardedIndex& index, const MatrixQuery& query, const SearchOptions& options);
+ManyAnswers search_many(const ShardedIndex& index, const EachQuery& each, const SearchOptions& options);
 
 // Collects answers of queries without k: each answer has its own length.
 class LongAnswers {
@@ -48,7 +49,8 @@ class LongAnswers {
   std::vector<std::vector<Hit>> hits_;
 };
 
-// Rows of `width` weights.
-std::vector<Query> queries_without_k(const QueryBatch& batch, std::size_t width);
+// Queries [first, first + count), of `width` weights each.
+std::vector<Query> queries_of(const MatrixQuery& query, std::size_t width, std::size_t first,
+                              std::size_t count);
 
 }  // namespace culmen::python

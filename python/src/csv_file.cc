@@ -89,11 +89,34 @@ nb::list columns_of(const SharedTable& table) {
   return columns;
 }
 
+// "" is no mark.
+std::optional<char> mark_of(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  return text->empty() ? '\0' : (*text)[0];
+}
+
+// Errors name the arguments that help.
+Table read_with_hints(const std::string& file, const ReadOptions& options) {
+  try {
+    return read_table(file, options);
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    if (error.remedy() == InputError::Remedy::give_decimal)
+      throw InputError(text + " (dialect=CsvDialect(decimal=\".\") or \",\" says so)");
+    if (error.remedy() == InputError::Remedy::give_header)
+      throw InputError(text + " (dialect=CsvDialect(header=True) or False says so)");
+    throw;
+  }
+}
+
 // The columns, the ids or None, and the numbers of dropped rows; of a table with ids, as many numbers after the last
 // row.
 nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attributes, const std::string& id,
                    const std::string& label, std::optional<std::vector<std::string>> columns,
-                   std::vector<std::string> stored, bool drops_nulls) {
+                   std::vector<std::string> stored, bool drops_nulls,
+                   const std::optional<std::string>& delimiter, const std::optional<std::string>& decimal,
+                   const std::optional<std::string>& thousands, std::optional<bool> has_header,
+                   std::optional<std::vector<std::string>> null_words) {
   ReadOptions options;
   for (const std::string& name : attributes) options.attributes.push_back({.name = name});
   options.id_column = id;
@@ -101,12 +124,14 @@ nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attrib
   options.columns = std::move(columns);
   options.stored = std::move(stored);
   options.nulls = drops_nulls ? NullPolicy::drop : NullPolicy::keep;
+  options.dialect = {mark_of(delimiter), has_header, mark_of(decimal), mark_of(thousands),
+                     std::move(null_words)};
   options.on_progress = [](std::uint64_t /*done*/, std::uint64_t /*total*/) {
     const GilAcquired acquired;
     check_signals();
   };
   const std::string file = path_of(path);
-  const auto table = std::make_shared<Table>(without_gil([&] { return read_table(file, options); }));
+  const auto table = std::make_shared<Table>(without_gil([&] { return read_with_hints(file, options); }));
   std::vector<std::uint64_t> dropped = std::move(table->dropped_rows);
   for (std::uint64_t row = dropped.size(); row < table->num_dropped_rows; ++row)
     dropped.push_back(table->num_rows + row);
@@ -118,7 +143,9 @@ nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attrib
 
 void bind_csv(nb::module_& module) {
   module.def("read_csv", read_csv, nb::arg("path"), nb::arg("attributes"), nb::arg("id"), nb::arg("label"),
-             nb::arg("columns").none(), nb::arg("stored"), nb::arg("drops_nulls"));
+             nb::arg("columns").none(), nb::arg("stored"), nb::arg("drops_nulls"),
+             nb::arg("delimiter").none(), nb::arg("decimal").none(), nb::arg("thousands").none(),
+             nb::arg("has_header").none(), nb::arg("null_words").none());
 }
 
 }  // namespace culmen::python

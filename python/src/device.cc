@@ -11,6 +11,7 @@
 
 #include "answers.h"
 #include "bindings.h"
+#include "culmen/error.h"
 #include "culmen/index.h"
 #include "filters.h"
 #include "gil.h"
@@ -38,8 +39,8 @@ GroupContext make_group_context(const GroupCopy& copy, std::uintptr_t stream, in
 template <typename Copy>
 SearchResult search(const Copy& copy, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                     std::optional<double> min_score, std::string_view scale, std::string_view missing,
-                    std::string_view engine) {
-  const Query query = query_of(copy.index, weights, k, where, min_score, scale, missing);
+                    std::string_view terms, std::string_view engine) {
+  const Query query = query_of(copy.index, weights, k, where, min_score, scale, missing, terms);
   const GilReleased released;
   return copy.on_gpu.search(query, {.engine = parse_engine(engine), .on_progress = watched()});
 }
@@ -51,8 +52,8 @@ BatchAnswers padded(const std::vector<SearchResult>& results, const Index& index
 }
 
 template <typename Copy>
-BatchAnswers search_on_gpu(const Copy& copy, const MatrixQuery& query, const SearchOptions& options,
-                           const std::optional<AnswerArrays>& out) {
+BatchAnswers search_on_gpu(const Copy& copy, const MatrixQuery& query, std::size_t width,
+                           const SearchOptions& options, const std::optional<AnswerArrays>& out) {
   if (out) {
     BatchAnswers elsewhere;
     elsewhere.num_queries = out->counts.size();
@@ -60,8 +61,8 @@ BatchAnswers search_on_gpu(const Copy& copy, const MatrixQuery& query, const Sea
     return elsewhere;
   }
   if (query.has_k) return copy.on_gpu.search_batch(query.batch, options);
-  const std::size_t width = copy.index.info().attributes.size();
-  return padded(copy.on_gpu.search(queries_without_k(query.batch, width), options), copy.index);
+  const std::vector<Query> queries = queries_of(query, width, 0, query.batch.weights.size() / width);
+  return padded(copy.on_gpu.search(queries, options), copy.index);
 }
 
 // search() returns answers, beside the version of the index that they are of.
@@ -77,24 +78,35 @@ ManyAnswers of_one_version(const Copy& copy, const auto& search) {
 template <typename Copy>
 ManyAnswers search_matrix(const Copy& copy, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
-                          std::string_view missing, std::string_view engine, const Out& out,
-                          const nb::object& progress) {
-  const MatrixQuery query = matrix_query_of(copy.index, weights, k, where, min_score, scale, missing);
+                          std::string_view missing, std::string_view terms, std::string_view engine,
+                          const Out& out, const nb::object& progress) {
+  const MatrixQuery query = matrix_query_of(copy.index, weights, k, where, min_score, scale, missing, terms);
   const std::optional<AnswerArrays> arrays = arrays_of(out);
   const SearchOptions options = {.engine = parse_engine(engine), .on_progress = watched(progress)};
+  const std::size_t width = weights.shape(1);
   const GilReleased released;
-  return of_one_version(copy, [&] { return search_on_gpu(copy, query, options, arrays); });
+  try {
+    return of_one_version(copy, [&] { return search_on_gpu(copy, query, width, options, arrays); });
+  } catch (const InvalidArgument&) {
+    throw_refusal(copy.index, query, width);
+    throw;
+  }
 }
 
 template <typename Copy>
 ManyAnswers search_each(const Copy& copy, const Matrix& weights, const nb::list& ks, const nb::list& wheres,
                         const nb::list& min_scores, std::string_view scale, std::string_view missing,
-                        std::string_view engine, const nb::object& progress) {
-  const EachQuery each = each_query_of(copy.index, weights, ks, wheres, min_scores, scale, missing);
+                        std::string_view terms, std::string_view engine, const nb::object& progress) {
+  const EachQuery each = each_query_of(copy.index, weights, ks, wheres, min_scores, scale, missing, terms);
   const std::vector<Query> queries = queries_of(copy.index, each, 0, each.num_queries());
   const SearchOptions options = {.engine = parse_engine(engine), .on_progress = watched(progress)};
   const GilReleased released;
-  return of_one_version(copy, [&] { return padded(copy.on_gpu.search(queries, options), copy.index); });
+  try {
+    return of_one_version(copy, [&] { return padded(copy.on_gpu.search(queries, options), copy.index); });
+  } catch (const InvalidArgument&) {
+    throw_refusal(copy.index, queries, 0);
+    throw;
+  }
 }
 
 // The addresses are in device memory; culmen/device.h has the shapes.
@@ -117,13 +129,14 @@ template <typename Copy, typename Context>
 nb::class_<Copy> bind_searches(nb::module_& module, const char* name) {
   return nb::class_<Copy>(module, name)
       .def("search", search<Copy>, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"))
       .def("search_matrix", search_matrix<Copy>, nb::arg("weights"), nb::arg("k").none(),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
-           nb::arg("engine"), nb::arg("out").noconvert().none() = nb::none(),
+           nb::arg("terms"), nb::arg("engine"), nb::arg("out").noconvert().none() = nb::none(),
            nb::arg("progress").none() = nb::none())
       .def("search_each", search_each<Copy>, nb::arg("weights"), nb::arg("ks"), nb::arg("wheres"),
-           nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"), nb::arg("engine"),
            nb::arg("progress").none() = nb::none())
       .def("search_async", search_async<Copy, Context>, nb::arg("weights"), nb::arg("num_queries"),
            nb::arg("k"), nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("missing"),

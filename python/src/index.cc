@@ -1,5 +1,6 @@
 // culmen.Index, but for changes.
 #include "culmen/index.h"
+#include "base/partition_names.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -8,14 +9,20 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "answers.h"
 #include "bindings.h"
 #include "culmen/error.h"
+#include "culmen/why.h"
 #include "device_copy.h"
+#include "filters.h"
 #include "gil.h"
 #include "interrupt.h"
 #include "names.h"
@@ -41,7 +48,7 @@ BuildOptions build_options(std::string_view partitioning, std::string cluster, i
                            int leaf_rows, std::string_view value_type, int num_threads,
                            std::vector<int> devices, const nb::object& on_progress) {
   BuildOptions options;
-  options.partitioning = kPartitionings.parse(partitioning);
+  if (partitioning != "automatic") set_partitions(kPartitionNames.parse(partitioning), options);
   options.cluster = std::move(cluster);
   options.num_partitions = num_partitions;
   options.leaf_rows = leaf_rows;
@@ -99,36 +106,90 @@ Index open(const nb::bytes& directory, bool writable, std::string_view durabilit
 
 SearchResult search(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                     std::optional<double> min_score, std::string_view scale, std::string_view missing,
-                    std::string_view engine, int num_threads) {
-  const Query query = query_of(index, weights, k, where, min_score, scale, missing);
+                    std::string_view terms, std::string_view engine, int num_threads) {
+  const Query query = query_of(index, weights, k, where, min_score, scale, missing, terms);
   const SearchOptions options = {
       .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
   const GilReleased released;
   return index.search(query, options);
 }
 
+// after: (score, id); per: (column, most).
+SearchResult search_page(const Index& index, nb::handle weights, std::optional<std::size_t> k,
+                         nb::handle where, std::optional<double> min_score, std::string_view scale,
+                         std::string_view missing, std::string_view terms, std::string_view engine,
+                         int num_threads, std::optional<std::tuple<double, std::int64_t>> after,
+                         std::optional<std::tuple<std::string, std::size_t>> per) {
+  Query query = query_of(index, weights, k, where, min_score, scale, missing, terms);
+  if (after) query.after = Cursor{std::get<0>(*after), std::get<1>(*after)};
+  if (per) query.per = RowsPer{std::get<0>(*per), std::get<1>(*per)};
+  const SearchOptions options = {
+      .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
+  const GilReleased released;
+  return index.search(query, options);
+}
+
+std::uint64_t count_above(const Index& index, nb::handle weights, nb::handle where, std::string_view scale,
+                          std::string_view missing, std::string_view terms, double score) {
+  const Query query = query_of(index, weights, 1, where, std::nullopt, scale, missing, terms);
+  const SearchOptions options = {.on_progress = watched()};
+  return without_gil([&] { return index.count_above(query, score, options); });
+}
+
+// (rank, score), or None.
+nb::object rank_of(const Index& index, nb::handle weights, nb::handle where, std::string_view scale,
+                   std::string_view missing, std::string_view terms, std::int64_t id) {
+  const Query query = query_of(index, weights, 1, where, std::nullopt, scale, missing, terms);
+  const SearchOptions options = {.on_progress = watched()};
+  const std::optional<RowRank> rank = without_gil([&] { return index.rank_of(query, id, options); });
+  return rank ? nb::make_tuple(rank->rank, rank->score) : nb::none();
+}
+
+// The parts of each row's score, (attribute, weight, value, part, is_missing); and of two rows the weights with which they
+// score the same, (attribute, weight, even). None for an id that is not there.
+nb::object why(const Index& index, nb::handle weights, std::string_view scale, std::string_view missing,
+               const std::vector<std::int64_t>& ids) {
+  const Query query = query_of(index, weights, 1, nb::none(), std::nullopt, scale, missing, "");
+  const Index version = index.snapshot();
+  const std::vector<std::optional<Row>> rows = without_gil([&] { return version.get(ids); });
+  const IndexInfo info = version.info();
+  nb::list all_parts, even;
+  for (const std::optional<Row>& row : rows) {
+    if (!row) return nb::none();
+    nb::list parts;
+    for (const ScorePart& part : score_parts(query, *row, info))
+      parts.append(nb::make_tuple(part.attribute, part.weight, part.value, part.part, part.is_missing));
+    all_parts.append(parts);
+  }
+  if (rows.size() == 2)
+    for (const EvenWeight& weight : even_weights(query, *rows[0], *rows[1], info))
+      even.append(nb::make_tuple(weight.attribute, weight.weight, weight.even));
+  return nb::make_tuple(all_parts, even);
+}
+
 ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
-                          std::string_view missing, std::string_view engine, int num_threads, const Out& out,
-                          const nb::object& progress) {
+                          std::string_view missing, std::string_view terms, std::string_view engine,
+                          int num_threads, const Out& out, const nb::object& progress) {
   return search_many(
-      index, matrix_query_of(index, weights, k, where, min_score, scale, missing),
+      index, matrix_query_of(index, weights, k, where, min_score, scale, missing, terms),
       {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched(progress)},
       arrays_of(out));
 }
 
 ManyAnswers search_each(const Index& index, const Matrix& weights, const nb::list& ks, const nb::list& wheres,
                         const nb::list& min_scores, std::string_view scale, std::string_view missing,
-                        std::string_view engine, int num_threads, const nb::object& progress) {
+                        std::string_view terms, std::string_view engine, int num_threads,
+                        const nb::object& progress) {
   return search_many(
-      index, each_query_of(index, weights, ks, wheres, min_scores, scale, missing),
+      index, each_query_of(index, weights, ks, wheres, min_scores, scale, missing, terms),
       {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched(progress)});
 }
 
 nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                  std::optional<double> min_score, std::string_view scale, std::string_view missing,
-                 std::string_view engine, int num_threads) {
-  const Query query = query_of(index, weights, k, where, min_score, scale, missing);
+                 std::string_view terms, std::string_view engine, int num_threads) {
+  const Query query = query_of(index, weights, k, where, min_score, scale, missing, terms);
   const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
   return report(without_gil([&] { return index.explain(query, options); }));
 }
@@ -149,18 +210,26 @@ void bind_index(nb::module_& module) {
   });
   nb::class_<Index>(module, "Index")
       .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
-           nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("num_threads"))
+      .def("search_page", search_page, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("num_threads"), nb::arg("after").none(), nb::arg("per").none())
+      .def("count_above", count_above, nb::arg("weights"), nb::arg("where").none(), nb::arg("scale"),
+           nb::arg("missing"), nb::arg("terms"), nb::arg("score"))
+      .def("rank_of", rank_of, nb::arg("weights"), nb::arg("where").none(), nb::arg("scale"),
+           nb::arg("missing"), nb::arg("terms"), nb::arg("id"))
+      .def("why", why, nb::arg("weights"), nb::arg("scale"), nb::arg("missing"), nb::arg("ids"))
       .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
-           nb::arg("num_threads"), nb::arg("out").noconvert().none() = nb::none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("num_threads"), nb::arg("out").noconvert().none() = nb::none(),
            nb::arg("progress").none() = nb::none())
       .def("search_each", search_each, nb::arg("weights"), nb::arg("ks"), nb::arg("wheres"),
-           nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"), nb::arg("engine"),
            nb::arg("num_threads"), nb::arg("progress").none() = nb::none())
       .def("explain", explain, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
-           nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("num_threads"))
       .def("get", rows_of_ids<Index>)
       .def("contains", [](const Index& index,
                           std::int64_t id) { return without_gil([&] { return index.contains(id); }); })
@@ -168,6 +237,11 @@ void bind_index(nb::module_& module) {
            [](const Index& index, const nb::bytes& directory, bool overwrite) {
              const std::string path = path_of(directory);
              without_gil([&] { index.save(path, {.overwrite = overwrite}); });
+           })
+      .def("erase_where",
+           [](Index& index, nb::handle where) {
+             const Filter filter = filter_of(index, where);
+             return without_gil([&] { return index.erase_where(filter); });
            })
       .def("snapshot", &Index::snapshot)
       .def("version", &Index::version)

@@ -39,12 +39,6 @@ inline constexpr Names<ValueType, 3> kValueTypes = {"value_type",
                                                       {"float32", ValueType::float32},
                                                       {"float64", ValueType::float64}}}};
 
-inline constexpr Names<Partitioning, 4> kPartitionings = {"partitioning",
-                                                          {{{"automatic", Partitioning::automatic},
-                                                            {"kd", Partitioning::kd},
-                                                            {"angle", Partitioning::angle},
-                                                            {"random", Partitioning::random}}}};
-
 inline constexpr Names<Preference, 2> kPreferences = {
     "the preference of an attribute", {{{"high", Preference::high}, {"low", Preference::low}}}};
 

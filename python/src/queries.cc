@@ -55,36 +55,51 @@ std::vector<double> weights_of(const Index& index, nb::handle weights) {
 }
 
 Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
-               std::optional<double> min_score, std::string_view scale, std::string_view missing) {
+               std::optional<double> min_score, std::string_view scale, std::string_view missing,
+               std::string_view terms) {
   return {.weights = weights_of(index, weights),
           .k = k,
           .where = filter_of(index, where),
           .min_score = min_score,
           .scale = kScales.parse(scale),
-          .missing = kMissing.parse(missing)};
+          .missing = kMissing.parse(missing),
+          .terms = index.terms(terms)};
 }
 
 MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
                             nb::handle where, std::optional<double> min_score, std::string_view scale,
-                            std::string_view missing) {
+                            std::string_view missing, std::string_view terms) {
   check_width(index, weights);
   return {{.weights = std::span(weights.data(), weights.size()),
            .k = k.value_or(0),
            .where = filter_of(index, where),
            .min_score = min_score,
            .scale = kScales.parse(scale),
-           .missing = kMissing.parse(missing)},
+           .missing = kMissing.parse(missing),
+           .terms = index.terms(terms)},
           k.has_value()};
 }
 
-EachQuery each_query_of(const Index& index, const Matrix& weights, const nb::list& ks, const nb::list& wheres,
-                        const nb::list& min_scores, std::string_view scale, std::string_view missing) {
-  check_width(index, weights);
-  return {weights, ks, wheres, min_scores, kScales.parse(scale), kMissing.parse(missing)};
+Query MatrixQuery::query(std::size_t number, std::size_t width) const {
+  const std::span<const double> weights = batch.weights.subspan(number * width, width);
+  return {.weights = {weights.begin(), weights.end()},
+          .k = has_k ? std::optional(batch.k) : std::nullopt,
+          .where = batch.where,
+          .min_score = batch.min_score,
+          .scale = batch.scale,
+          .missing = batch.missing,
+          .terms = batch.terms};
 }
 
-std::vector<Query> queries_of(const Index& index, const EachQuery& each, std::size_t first,
-                              std::size_t count) {
+EachQuery each_query_of(const Index& index, const Matrix& weights, const nb::list& ks, const nb::list& wheres,
+                        const nb::list& min_scores, std::string_view scale, std::string_view missing,
+                        std::string_view terms) {
+  check_width(index, weights);
+  return {weights, ks, wheres, min_scores, kScales.parse(scale), kMissing.parse(missing), index.terms(terms)};
+}
+
+std::vector<Query> queries_of(const Index& index, const EachQuery& each, std::size_t first, std::size_t count,
+                              std::size_t number_of_zero) {
   const std::size_t width = each.weights.shape(1);
   std::vector<Query> queries(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -94,11 +109,12 @@ std::vector<Query> queries_of(const Index& index, const EachQuery& each, std::si
                   .k = nb::cast<std::optional<std::size_t>>(each.ks[q]),
                   .min_score = nb::cast<std::optional<double>>(each.min_scores[q]),
                   .scale = each.scale,
-                  .missing = each.missing};
+                  .missing = each.missing,
+                  .terms = each.terms};
     try {
       queries[i].where = filter_of(index, each.wheres[q]);
     } catch (const InvalidArgument& error) {
-      throw InvalidArgument("query " + std::to_string(q) + ": " + error.what());
+      throw InvalidArgument("query " + std::to_string(number_of_zero + q) + ": " + error.what());
     }
   }
   return queries;

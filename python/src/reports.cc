@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include "base/partition_names.h"
 #include "names.h"
 #include "text.h"
 
@@ -60,7 +61,7 @@ nb::dict report(const IndexInfo& info) {
   out["attributes"] = attributes;
   out["value_type"] = kValueTypes.name(info.value_type);
   out["has_labels"] = info.has_labels;
-  out["partitioning"] = kPartitionings.name(info.partitioning);
+  out["partitioning"] = partition_name(info);
   out["cluster"] = info.cluster.empty() ? nb::object(nb::none()) : nb::cast(info.cluster);
   out["num_partitions"] = info.num_partitions;
   out["leaf_rows"] = info.leaf_rows;

@@ -56,35 +56,26 @@ std::span<const std::byte> bytes_view(const nb::bytes& bytes) {
   return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
 }
 
-// Of the queries with these numbers. floors: [all queries], their min_score; -infinity for none.
-std::vector<std::byte> message_of(const QueryBatch& batch, std::size_t width, std::optional<std::size_t> k,
-                                  std::span<const double> floors, std::span<const std::int64_t> numbers) {
-  std::vector<Query> queries;
-  queries.reserve(numbers.size());
-  for (const std::int64_t number : numbers) {
-    const auto q = static_cast<std::size_t>(number);
-    const std::span<const double> weights = batch.weights.subspan(q * width, width);
-    queries.push_back({.weights = {weights.begin(), weights.end()},
-                       .k = k,
-                       .where = batch.where,
-                       .min_score = std::isinf(floors[q]) ? std::nullopt : std::optional(floors[q]),
-                       .scale = batch.scale,
-                       .missing = batch.missing});
-  }
-  return encode(queries);
+// The least score of a row of interest for each of some queries; -infinity: any.
+std::optional<double> least_score(const Scores& floors, std::size_t query) {
+  const double floor = floors.data()[query];
+  return std::isinf(floor) ? std::nullopt : std::optional(floor);
 }
 
-// One query a row of the matrix, and one message for each list of numbers of queries.
-nb::list queries_messages(const Index& names, const Matrix& weights, std::optional<std::size_t> k,
-                          nb::handle where, const Scores& floors, std::string_view scale,
-                          std::string_view missing, const std::vector<Ids>& numbers) {
-  const MatrixQuery query = matrix_query_of(names, weights, k, where, std::nullopt, scale, missing);
+// One message for each list of numbers of queries. query_of(q) returns query q but for its min_score; floors:
+// [all queries] which that is.
+nb::list messages_of(const std::vector<Ids>& numbers, const Scores& floors, const auto& query_of) {
   std::vector<std::vector<std::byte>> messages(numbers.size());
   {
     const GilReleased released;
     tbb::parallel_for(std::size_t{0}, messages.size(), [&](std::size_t i) {
-      messages[i] =
-          message_of(query.batch, weights.shape(1), k, {floors.data(), floors.size()}, ids_view(numbers[i]));
+      std::vector<Query> queries;
+      queries.reserve(numbers[i].size());
+      for (const std::int64_t number : ids_view(numbers[i])) {
+        queries.push_back(query_of(static_cast<std::size_t>(number)));
+        queries.back().min_score = least_score(floors, static_cast<std::size_t>(number));
+      }
+      messages[i] = encode(queries);
     });
   }
   nb::list list;
@@ -92,10 +83,46 @@ nb::list queries_messages(const Index& names, const Matrix& weights, std::option
   return list;
 }
 
+// One query a row of the matrix.
+nb::list queries_messages(const Index& names, const Matrix& weights, std::optional<std::size_t> k,
+                          nb::handle where, const Scores& floors, std::string_view scale,
+                          std::string_view missing, std::string_view terms, const std::vector<Ids>& numbers) {
+  const MatrixQuery query = matrix_query_of(names, weights, k, where, std::nullopt, scale, missing, terms);
+  return messages_of(numbers, floors, [&](std::size_t q) { return query.query(q, weights.shape(1)); });
+}
+
+// The same for queries that each have a k and a filter. `first`: the number of the first one, for errors.
+nb::list each_messages(const Index& names, const Matrix& weights, const nb::list& ks, const nb::list& wheres,
+                       const Scores& floors, std::string_view scale, std::string_view missing,
+                       std::string_view terms, const std::vector<Ids>& numbers, std::size_t first) {
+  nb::list no_scores;
+  for (std::size_t q = 0; q < weights.shape(0); ++q) no_scores.append(nb::none());
+  const EachQuery each = each_query_of(names, weights, ks, wheres, no_scores, scale, missing, terms);
+  const std::vector<Query> queries = queries_of(names, each, 0, each.num_queries(), first);
+  return messages_of(numbers, floors, [&](std::size_t q) { return queries[q]; });
+}
+
+// For queries that a shard has refused: throws the refusal of the first one with its number. Returns if there is none.
+void throw_refusal_by(const Index& names, const nb::bytes& statistics, const Matrix& weights,
+                      std::optional<std::size_t> k, nb::handle where, std::optional<double> min_score,
+                      std::string_view scale, std::string_view missing, std::string_view terms) {
+  const TableStatistics whole = decode_statistics(bytes_view(statistics));
+  throw_refusal(names, matrix_query_of(names, weights, k, where, min_score, scale, missing, terms),
+                weights.shape(1), {.statistics = &whole});
+}
+void throw_refusal_of_each(const Index& names, const nb::bytes& statistics, const Matrix& weights,
+                           const nb::list& ks, const nb::list& wheres, const nb::list& min_scores,
+                           std::string_view scale, std::string_view missing, std::string_view terms) {
+  const TableStatistics whole = decode_statistics(bytes_view(statistics));
+  const EachQuery each = each_query_of(names, weights, ks, wheres, min_scores, scale, missing, terms);
+  throw_refusal(names, queries_of(names, each, 0, each.num_queries()), 0, {.statistics = &whole});
+}
+
 SearchResult search_shards(const ShardedIndex& shards, nb::handle weights, std::optional<std::size_t> k,
                            nb::handle where, std::optional<double> min_score, std::string_view scale,
-                           std::string_view missing, std::string_view engine, int num_threads) {
-  const Query query = query_of(shards.shard(0), weights, k, where, min_score, scale, missing);
+                           std::string_view missing, std::string_view terms, std::string_view engine,
+                           int num_threads) {
+  const Query query = query_of(shards.shard(0), weights, k, where, min_score, scale, missing, terms);
   const SearchOptions options = {
       .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
   const GilReleased released;
@@ -105,17 +132,28 @@ SearchResult search_shards(const ShardedIndex& shards, nb::handle weights, std::
 ManyAnswers search_matrix_in_shards(const ShardedIndex& shards, const Matrix& weights,
                                     std::optional<std::size_t> k, nb::handle where,
                                     std::optional<double> min_score, std::string_view scale,
-                                    std::string_view missing, std::string_view engine, int num_threads) {
-  return search_many(shards, matrix_query_of(shards.shard(0), weights, k, where, min_score, scale, missing),
-                     {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()});
+                                    std::string_view missing, std::string_view terms, std::string_view engine,
+                                    int num_threads, const nb::object& progress) {
+  return search_many(
+      shards, matrix_query_of(shards.shard(0), weights, k, where, min_score, scale, missing, terms),
+      {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched(progress)});
+}
+
+ManyAnswers search_each_in_shards(const ShardedIndex& shards, const Matrix& weights, const nb::list& ks,
+                                  const nb::list& wheres, const nb::list& min_scores, std::string_view scale,
+                                  std::string_view missing, std::string_view terms, std::string_view engine,
+                                  int num_threads, const nb::object& progress) {
+  return search_many(
+      shards, each_query_of(shards.shard(0), weights, ks, wheres, min_scores, scale, missing, terms),
+      {.engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched(progress)});
 }
 
 // A copy on a GPU goes by its own rows, not by the statistics of all shards: so it answers neither queries that are
-// scaled by these nor those with stand-ins, and does not answer for another version than the index's.
+// scaled by these nor those with stand-ins; nor those with terms, which no GPU scores; and does not answer for another version than the index's.
 std::vector<SearchResult> search_on_gpu(const DeviceCopy* copy, const Index& index,
                                         const std::vector<Query>& queries, const SearchOptions& options) {
   const auto is_for_gpu = [](const Query& query) {
-    return query.scale == Scale::none && query.missing == Missing::skip;
+    return query.scale == Scale::none && query.missing == Missing::skip && query.terms.empty();
   };
   if (copy == nullptr || !std::ranges::all_of(queries, is_for_gpu)) return index.search(queries, options);
   for (const Query& query : queries) (void)index.score_bound(query, options);  // refuses what all rows refuse
@@ -167,11 +205,11 @@ struct PartOfHits {
   std::size_t first_place;          // of its hits among those of all parts
 };
 
-// Each query's k best hits of all parts; a hit's row is its place among the hits of all parts.
+// Each query's k best hits of all parts; a hit's row is its place among the hits of all parts. ks: [queries].
 class PartsMerger {
  public:
-  PartsMerger(std::vector<PartOfHits> parts, std::optional<std::size_t> k)
-      : parts_(std::move(parts)), k_(k) {}
+  PartsMerger(std::vector<PartOfHits> parts, std::span<const std::int64_t> ks)
+      : parts_(std::move(parts)), ks_(ks) {}
 
   // Appends the places and the counts of the queries in [first, end).
   void merge(std::size_t first, std::size_t end, std::vector<std::int64_t>& places,
@@ -195,19 +233,19 @@ class PartsMerger {
       answer.hits.clear();
       for (std::size_t hit = part.starts[i]; hit < part.starts[i + 1]; ++hit)
         answer.hits.push_back({part.ids[hit], part.scores[hit], part.first_place + hit});
-      add_to(best[query - first], {&answer, 1}, k_);
+      add_to(best[query - first], {&answer, 1}, static_cast<std::size_t>(ks_[query]));
     }
   }
 
   std::vector<PartOfHits> parts_;
-  std::optional<std::size_t> k_;
+  std::span<const std::int64_t> ks_;
 };
 
 // The k best hits of all parts, of each query one after the other: their places among the hits of all parts, and how
-// many they are.
-nb::tuple merge_parts(const std::vector<std::tuple<Ids, Ids, Ids, Scores>>& arrays, std::size_t num_queries,
-                      std::optional<std::size_t> k) {
+// many they are. ks: of each query; the largest integer for all rows.
+nb::tuple merge_parts(const std::vector<std::tuple<Ids, Ids, Ids, Scores>>& arrays, const Ids& ks) {
   constexpr std::size_t kQueriesAtOnce = 512;
+  const std::size_t num_queries = ks.size();
   std::vector<std::int64_t> places, counts;
   {
     const GilReleased released;
@@ -221,7 +259,7 @@ nb::tuple merge_parts(const std::vector<std::tuple<Ids, Ids, Ids, Scores>>& arra
           {ids_view(queries), ids_view(ids), {scores.data(), scores.size()}, std::move(starts), first_place});
       first_place += ids.size();
     }
-    const PartsMerger merger(std::move(parts), k);
+    const PartsMerger merger(std::move(parts), ids_view(ks));
     struct Merged {
       std::vector<std::int64_t> places, counts;
     };
@@ -352,7 +390,16 @@ void bind_shard_calls(nb::module_& module) {
              [](const Index& names, nb::handle weights) { return to_numpy(weights_of(names, weights)); });
   module.def("queries_messages", queries_messages, nb::arg("names"), nb::arg("weights"), nb::arg("k").none(),
              nb::arg("where").none(), nb::arg("floors"), nb::arg("scale"), nb::arg("missing"),
-             nb::arg("numbers"));
+             nb::arg("terms"), nb::arg("numbers"));
+  module.def("each_messages", each_messages, nb::arg("names"), nb::arg("weights"), nb::arg("ks"),
+             nb::arg("wheres"), nb::arg("floors"), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+             nb::arg("numbers"), nb::arg("first"));
+  module.def("throw_refusal", throw_refusal_by, nb::arg("names"), nb::arg("statistics"), nb::arg("weights"),
+             nb::arg("k").none(), nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"),
+             nb::arg("missing"), nb::arg("terms"));
+  module.def("throw_refusal_of_each", throw_refusal_of_each, nb::arg("names"), nb::arg("statistics"),
+             nb::arg("weights"), nb::arg("ks"), nb::arg("wheres"), nb::arg("min_scores"), nb::arg("scale"),
+             nb::arg("missing"), nb::arg("terms"));
   module.def("answer_queries", answer_queries, nb::arg("index"), nb::arg("copy").none(), nb::arg("message"),
              nb::arg("statistics"), nb::arg("engine"), nb::arg("num_threads"), nb::arg("field_kinds").none());
   nb::class_<ShardedIndex>(module, "OpenShards")
@@ -361,13 +408,16 @@ void bind_shard_calls(nb::module_& module) {
                     return without_gil([&] { return ShardedIndex::of(shards); });
                   })
       .def("search", search_shards, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
-           nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("num_threads"))
       .def("search_matrix", search_matrix_in_shards, nb::arg("weights"), nb::arg("k").none(),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
-           nb::arg("engine"), nb::arg("num_threads"))
+           nb::arg("terms"), nb::arg("engine"), nb::arg("num_threads"), nb::arg("progress").none())
+      .def("search_each", search_each_in_shards, nb::arg("weights"), nb::arg("ks"), nb::arg("wheres"),
+           nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"), nb::arg("engine"),
+           nb::arg("num_threads"), nb::arg("progress").none())
       .def("get", rows_of_ids<ShardedIndex>);
-  module.def("merge_parts", merge_parts, nb::arg("parts"), nb::arg("num_queries"), nb::arg("k").none());
+  module.def("merge_parts", merge_parts, nb::arg("parts"), nb::arg("ks"));
   module.def("statistics", [](const Index& index) { return to_bytes(encode(index.statistics())); });
   module.def("statistics_report", statistics_report);
   module.def("merge_statistics", merge_statistics);

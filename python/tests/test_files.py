@@ -135,7 +135,7 @@ def test_files_may_have_names_that_are_no_utf8(tmp_path, ending):
 
 
 def test_a_csv_file_without_a_header_is_refused(tmp_path):
-    for content in ("1,2\n3,4\n", "\ufeff1\n2\n", "1.5, -2e3\n"):
+    for content in ("1,2\n3,4\n", "\ufeff1\n2\n", "10\t20\n"):
         (tmp_path / "a.csv").write_text(content)
         with pytest.raises(culmen.InputError, match="a.csv:1:1: expected a header line, found only numbers.*quotes"):
             culmen.Index.from_files(tmp_path / "a.csv")

@@ -329,6 +329,10 @@ def test_explain_and_stats_tell_what_was_done():
         ([[1, 1, 1], [0, 0, 0]], {}, "query 1: all weights are zero"),
         ([[1, 1, 1], [1, 1, 1], [1, float("nan"), 1]], {}, 'query 2: the weight of "a1"'),
         ([{"a0": 1}, {"a1": 0}], {}, "query 1: all weights are zero"),
+        ([[1, 1, 1], [1, 1, 1], [1e308, 1e308, 1e308]], {}, "query 2: .*overflow"),
+        ([[1, 1, 1], [1e308, 1e308, 1e308]], {"k": None, "min_score": 0}, "query 1: .*overflow"),
+        ([[1, 1, 1], [0, 0, 0]], {"k": [1, 2]}, "query 1: all weights are zero"),
+        (np.ones((2, 3)), {"k": 0}, "^k is 0"),
     ],
 )
 def test_refusals_say_why(weights, arguments, text):
@@ -601,9 +605,11 @@ def test_each_query_of_a_matrix_has_a_k_a_filter_and_a_min_score_of_its_own():
         ({"where": ["a0 > 1", "a1 > 1", None]}, "3 filters for 2 queries"),
         ({"where": ["a0 > 1", "b > 1"]}, "query 1: .*b"),
         ({"min_score": [1.0]}, "1 values of min_score for 2 queries"),
-        ({"min_score": [1.0, math.inf]}, "inf is not a finite number"),
-        ({"k": [0, 1]}, "k is 0"),
-        ({"k": [None, 1]}, "k"),
+        ({"min_score": [1.0, math.inf]}, "query 1: .*inf is not a finite number"),
+        ({"min_score": math.inf, "k": [1, 2]}, "^min_score: inf is not a finite number"),
+        ({"k": [0, 1]}, "query 0: k is 0"),
+        ({"k": 0, "min_score": [0, 1]}, "^k is 0"),
+        ({"k": [1, None]}, "query 1: neither k nor min_score"),
     ],
 )
 def test_what_each_query_cannot_have(options, text):
@@ -619,8 +625,25 @@ def test_one_query_has_one_of_each():
             index.search([1, 1, 1], **options)
     with pytest.raises(culmen.InvalidArgument, match="out takes"):
         index.search(np.ones((1, 3)), [1], out=(np.empty((1, 1), np.int64), np.empty((1, 1)), np.empty(1, np.uint32)))
-    with pytest.raises(TypeError, match="k is an integer"):
+    with pytest.raises(TypeError, match="query 1: k is an integer"):
         index.search(np.ones((2, 3)), [1, "2"])
+
+
+def test_arrays_for_answers_do_not_overlap():
+    index, _ = index_of(10)
+    memory = np.zeros(100)
+    weights, counts = memory[:6].reshape(2, 3), np.zeros(2, np.uint32)
+    weights[:] = 1
+    ids, scores = memory[10:16].view(np.int64).reshape(2, 3), memory[20:26].reshape(2, 3)
+    index.search(weights, 3, out=(ids, scores, counts))
+    for out, text in (
+        ((memory[5:11].view(np.int64).reshape(2, 3), scores, counts), "weights and ids overlap"),
+        ((ids, memory[:6].reshape(2, 3), counts), "weights and scores overlap"),
+        ((ids, memory[15:21].reshape(2, 3), counts), "ids and scores overlap"),
+        ((ids, scores, memory[25:26].view(np.uint32)), "scores and counts overlap"),
+    ):
+        with pytest.raises(culmen.InvalidArgument, match=text):
+            index.search(weights, 3, out=out)
 
 
 def test_a_text_that_is_no_unicode_is_named_in_a_message():

@@ -245,6 +245,11 @@ def question(rng, rows):
     if rng.random() < 0.3:
         options["min_score"] = float(rng.choice([-20, 0, 0.5, 3]))
         options["k"] = options["k"] if rng.random() < 0.5 else None
+    if many > 1 and rng.random() < 0.5:
+        options["where"] = [WHERE[rng.integers(len(WHERE))] for _ in range(many)]
+        options["k"] = [int(rng.choice([1, 3, rows + 7])) for _ in range(many)]
+        options["min_score"] = [None if rng.random() < 0.5 else float(rng.choice([-20, 0, 0.5])) for _ in range(many)]
+        options["k"] = [None if least == 0 else k for k, least in zip(options["k"], options["min_score"])]
     return (weights[0] if many == 1 else weights), options
 
 
@@ -259,6 +264,7 @@ def ask_both(index, whole, rng, num_questions, with_rows=5):
         weights, options = question(rng, len(whole))
         expected, answer = whole.search(weights, **options), index.search(weights, **options)
         assert_same(answer, expected)
+        assert_same(index.search(weights, timeout=100, **options), expected)  # by messages, also within a process
         assert not answer.is_partial
         if number % with_rows == 0:
             assert answer.to_arrow().equals(expected.to_arrow())
@@ -345,11 +351,48 @@ def test_what_is_wrong_with_a_question_is_said(cluster, tmp_path):
         ([1, 0, 0, 0], {"scale": "max"}, "scale"),
         ([1, 0, 0, 0], {"engine": "fast"}, "engine"),
         ([1e308, 1e308, 1e308, 1e308], {}, "overflow"),
+        ([[1, 0, 0, 0], [1e308] * 4], {}, "query 1: .*overflow"),
+        ([[1, 0, 0, 0], [1e308] * 4], {"k": [3, 4]}, "query 1: .*overflow"),
+        ([[1, 0, 0, 0]] * 2, {"where": [None, "prize < 3"]}, "query 1: .*prize"),
+        ([[1, 0, 0, 0]] * 2, {"k": [1, 0]}, "query 1: k is 0"),
+        ([[1, 0, 0, 0]] * 2, {"k": [1]}, "1 values of k for 2 queries"),
+        ([1, 0, 0, 0], {"k": [1]}, "of one query"),
+        ([1, 0, 0, 0], {"progress": print}, "of one query"),
     ]:
         with pytest.raises(culmen.InvalidArgument, match=text):
             index.search(weights, **options)
         with pytest.raises(culmen.InvalidArgument, match=text):
             index.search(weights, allow_partial=True, **options)
+
+
+@pytest.mark.parametrize("timeout", [None, 100])
+def test_progress_of_many_questions(cluster, tmp_path, timeout):
+    index = cluster.build(table_of(300), tmp_path / "s", ATTRIBUTES, shards=2, id="id")
+    weights = np.random.default_rng(1).standard_normal((9000, 4))
+    told = []
+    answered = index.search(weights, 3, timeout=timeout, progress=lambda *report: told.append(report))
+    assert_same(answered, index.search(weights, 3))
+    assert {phase for phase, _ in told} == {"searching"}
+    parts = [part for _, part in told]
+    assert parts == sorted(parts) and parts[-1] == 1.0
+
+    def stop(phase, part):
+        raise OverflowError("enough")
+
+    with pytest.raises(OverflowError, match="enough"):
+        index.search(weights, 3, timeout=timeout, progress=stop)
+    assert_same(index.search(weights, 3, timeout=timeout), answered)
+
+
+def test_ctrl_c_ends_many_questions_by_messages(tmp_path):
+    index = culmen.ShardedIndex.build(table_of(20_000), tmp_path / "s", ATTRIBUTES, shards=2, id="id")
+    weights = np.random.default_rng(1).standard_normal((400_000, 4))
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        index.search(weights, 3, engine="scan", timeout=1000)
+    assert time.monotonic() - start < 10
+    assert len(index.search(weights[:10], 3, timeout=1000)) == 10
 
 
 def test_a_shard_that_cannot_be_read_is_named(cluster, tmp_path):

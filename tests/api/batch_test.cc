@@ -11,6 +11,7 @@
 #include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
+#include "tests/resident_memory.h"
 
 namespace culmen::test {
 namespace {
@@ -150,6 +151,29 @@ TEST(Batch, SeesTheVersionOfEachCall) {
     EXPECT_EQ(after.version, before.version + 1);
     expect_equal(after, index.search_batch(batch, {.engine = Engine::scan}));
   }
+}
+
+// Python takes a handle of its own for each matrix of questions.
+TEST(Batch, HandlesOfAVersionShareItsCodes) {
+  const std::string target = simd::current_target();
+  if (!target.starts_with("AVX") || !tells_resident_bytes()) GTEST_SKIP();
+  constexpr std::size_t kRows = 20'000, kHandles = 16;
+  constexpr std::size_t kOfOne = kRows * kAttributes * (sizeof(double) + 1);  // rows and their codes
+  Random random(5);
+  const Index index = WildTable(random, kRows).build();
+  const std::vector<double> weights = wild_weights(random, 256);
+  std::vector<Query> queries;
+  for (auto first = weights.begin(); first != weights.end(); first += kAttributes)
+    queries.push_back({.weights = {first, first + kAttributes}, .k = 3});
+  std::vector<Index> handles;
+  const auto ask_another = [&] {
+    handles.push_back(index.snapshot());
+    return handles.back().search(queries).front().stats.rows_by_codes;
+  };
+  EXPECT_EQ(ask_another(), kRows) << "the planner chose no pass";
+  const std::size_t after_one = resident_bytes();
+  while (handles.size() < kHandles) static_cast<void>(ask_another());
+  EXPECT_LT(resident_bytes(), after_one + 4 * kOfOne);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <numeric>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "tests/generators.h"
 #include "tests/harness.h"
 #include "tests/hostile_floating_point.h"
+#include "tests/resident_memory.h"
 
 namespace culmen::test {
 namespace {
@@ -301,15 +301,9 @@ TEST_P(Answers, DoNotDependOnTheCallersFloatingPointMode) {
   }
 }
 
-std::size_t resident_bytes() {
-  std::size_t all_pages = 0, resident_pages = 0;
-  std::ifstream("/proc/self/statm") >> all_pages >> resident_pages;
-  return resident_pages * 4096;
-}
-
 // Searches must not leak, whatever their number of threads: a server runs for years.
 TEST_P(Answers, LeaveNoMemoryBehind) {
-  if (kSanitized || !std::ifstream("/proc/self/statm")) GTEST_SKIP();
+  if (!tells_resident_bytes()) GTEST_SKIP();
   Random random(13);
   const Table table = random_table(random, ValueClass::uniform_f32, 5000, 2);
   const Index index = Index::build(table.view(), {.num_partitions = 40, .leaf_rows = kLeafRows});

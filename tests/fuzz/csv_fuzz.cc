@@ -96,6 +96,7 @@ void compare_batches(std::string_view text, ReadOptions options, char delimiter,
                           .id_name = whole.id_name,
                           .label_name = whole.label_name};
   options.attributes.clear();
+  options.dialect = whole.dialect;
   const BatchOptions batches = {.batch_rows = 1u + sizes % 3u};
   const BatchOutcome parts = read_in_batches(text, options, delimiter, batches, tuning);
   const BatchOutcome others = read_in_batches(text, options, delimiter, batches, {});
@@ -130,6 +131,8 @@ std::vector<std::string> seed_inputs() {
           "\x10" + sizes + "a\tb\n1\t2\n",
           std::string(1, '\0') + sizes + "\xEF\xBB\xBF" + plain,
           std::string(1, '\0') + sizes + "a,d,t\n1,2025-06-01,2025-06-01 12:30:00\n,,\n",
+          std::string(1, '\0') + sizes + "preis;rate\n1.234,50;12 %\n\n-;0,23\n",
+          std::string(1, '\0') + sizes + "1.5|2\n3|\"1,234\"\n",
           "\x08" + sizes + "a,d,t\n1,true,2025-06-01T12:30:00.5Z\nNA,x,2025-06-01T12:30+02:00\n"};
 }
 
@@ -170,7 +173,17 @@ std::vector<std::string> tokens() {
           ".000001",
           "Z",
           "true",
-          "NA"};
+          "NA",
+          ";",
+          "|",
+          "1.234",
+          "1,5",
+          "'",
+          "%",
+          "$",
+          "\xE2\x82\xAC",
+          "\xC2\xA0",
+          "\n\n"};
 }
 
 }  // namespace culmen::fuzz

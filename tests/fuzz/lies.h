@@ -8,8 +8,10 @@
 #include <limits>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "index/storage/manifest.h"
+#include "tests/index/storage/leaf_rows_file.h"
 #include "tests/index/storage/memory_file_system.h"
 
 namespace culmen::fuzz {
@@ -29,8 +31,11 @@ enum class Lie : std::uint8_t {
 
 class Liar {
  public:
-  Liar(storage::Manifest& manifest, storage::Bytes& leaves, storage::Bytes& nodes)
-      : manifest_(manifest), layout_(manifest.leaf_shape()), leaves_(leaves), nodes_(nodes) {}
+  // Changes the manifest and the nodes where they are; the leaves are to be written again.
+  Liar(storage::Manifest& manifest, std::vector<storage::LeafRows> leaves, storage::Bytes& nodes)
+      : manifest_(manifest), leaves_(std::move(leaves)), nodes_(nodes) {}
+
+  const std::vector<storage::LeafRows>& leaves() const { return leaves_; }
 
   void tell(Lie lie, std::uint64_t a, std::uint64_t b) {
     if (manifest_.num_leaves == 0) return;
@@ -60,7 +65,7 @@ class Liar {
         lie_about_bounds(a, b);
         break;
       case Lie::smallest_ids:
-        lie_about_ids(leaf, b);
+        lie_about_ids(a, b);
         break;
       case Lie::next_id:
         manifest_.next_id = b % 2 == 0 ? std::numeric_limits<std::int64_t>::max() : static_cast<int>(b % 512);
@@ -70,42 +75,31 @@ class Liar {
     }
   }
 
-  // Recomputes what follows from the rows, zone map and smallest ids: only their order or a duplicate id stays wrong.
+  // Recomputes what follows from the rows, the smallest ids: only their order or a duplicate id stays wrong.
   void cover_up() {
-    for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
-      if (manifest_.value_type == ValueType::float32) {
-        widen_zone_maps<float>(leaf);
-      } else {
-        widen_zone_maps<double>(leaf);
+    const std::uint64_t num_on_first = manifest_.level_nodes.front();
+    for (std::uint64_t n = 0; n < manifest_.num_nodes(); ++n) {
+      const NodeAccess<std::byte> parent = node(n);
+      parent.header().min_id = kNoId;
+      for (std::uint32_t c = 0; c < parent.header().num_children; ++c) {
+        const std::uint32_t child = parent.children()[c];
+        parent.min_ids()[c] = n < num_on_first ? smallest_id(child) : node(child).header().min_id;
+        parent.header().min_id = std::min(parent.header().min_id, parent.min_ids()[c]);
       }
-      storage::LeafRecord record = record_of(leaf);
-      record.min_id = smallest_id(leaf);
-      std::memcpy(payload(leaf), &record, sizeof record);
     }
-    cover_up_nodes();
   }
 
  private:
   // Parts of a row: its values, then its id.
   static constexpr std::size_t kId = ~std::size_t{0};
 
-  std::byte* payload(std::uint64_t leaf) {
-    return leaves_.data() + storage::fixed_extent(leaf, layout_.payload_bytes(), 0).offset +
-           sizeof(storage::FrameHeader);
-  }
-  storage::LeafRecord record_of(std::uint64_t leaf) {
-    storage::LeafRecord record;
-    std::memcpy(&record, payload(leaf), sizeof record);
-    return record;
-  }
-  std::uint64_t rows_of(std::uint64_t leaf) { return record_of(leaf).num_rows; }
+  std::uint64_t rows_of(std::uint64_t leaf) { return leaves_[leaf].record.num_rows; }
   std::size_t bytes_of(std::size_t part) const {
     return part == kId ? sizeof(std::int64_t) : manifest_.value_bytes();
   }
   std::byte* at(std::size_t part, std::uint64_t leaf, std::uint64_t row) {
-    if (part == kId) return payload(leaf) + layout_.ids_offset() + row * sizeof(std::int64_t);
-    return payload(leaf) + layout_.values_offset() +
-           (part * manifest_.leaf_shape().leaf_rows + row) * bytes_of(part);
+    if (part == kId) return reinterpret_cast<std::byte*>(&leaves_[leaf].ids[row]);
+    return leaves_[leaf].values.data() + (part * manifest_.leaf_shape().leaf_rows + row) * bytes_of(part);
   }
   template <typename F>
   void for_parts(F&& f) {
@@ -117,13 +111,8 @@ class Liar {
     std::swap_ranges(at(part, leaf, row), at(part, leaf, row) + bytes_of(part), at(part, other, other_row));
   }
   std::int64_t smallest_id(std::uint64_t leaf) {
-    std::int64_t smallest = kNoId;
-    for (std::uint64_t r = 0; r < rows_of(leaf); ++r) {
-      std::int64_t id;
-      std::memcpy(&id, at(kId, leaf, r), sizeof id);
-      smallest = std::min(smallest, id);
-    }
-    return smallest;
+    const std::vector<std::int64_t>& ids = leaves_[leaf].ids;
+    return *std::min_element(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(rows_of(leaf)));
   }
 
   std::uint64_t node_bytes() const {
@@ -151,41 +140,14 @@ class Liar {
     }
   }
 
-  void lie_about_ids(std::uint64_t leaf, std::uint64_t b) {
-    storage::LeafRecord record = record_of(leaf);
-    record.min_id =
-        b % 3 == 0 ? kNoId : static_cast<std::int64_t>(static_cast<std::uint64_t>(record.min_id) - b % 64);
-    std::memcpy(payload(leaf), &record, sizeof record);
-  }
-
-  template <typename T>
-  void widen_zone_maps(std::uint64_t leaf) {
-    const std::size_t d = manifest_.attributes.size();
-    T* const zone_map = reinterpret_cast<T*>(payload(leaf) + layout_.zone_map_offset());
-    for (std::size_t i = 0; i < d; ++i) {
-      const T* column = reinterpret_cast<const T*>(at(i, leaf, 0));
-      const auto [lowest, highest] = std::minmax_element(column, column + rows_of(leaf));
-      zone_map[i] = *highest;
-      zone_map[d + i] = *lowest;
-    }
-  }
-
-  void cover_up_nodes() {
-    const std::uint64_t num_on_first = manifest_.level_nodes.front();
-    for (std::uint64_t n = 0; n < manifest_.num_nodes(); ++n) {
-      const NodeAccess<std::byte> parent = node(n);
-      parent.header().min_id = kNoId;
-      for (std::uint32_t c = 0; c < parent.header().num_children; ++c) {
-        const std::uint32_t child = parent.children()[c];
-        parent.min_ids()[c] = n < num_on_first ? smallest_id(child) : node(child).header().min_id;
-        parent.header().min_id = std::min(parent.header().min_id, parent.min_ids()[c]);
-      }
-    }
+  void lie_about_ids(std::uint64_t a, std::uint64_t b) {
+    const NodeAccess<std::byte> changed = node(a % manifest_.num_nodes());
+    std::int64_t& id = changed.min_ids()[b / 64 % changed.header().num_children];
+    id = b % 3 == 0 ? kNoId : static_cast<std::int64_t>(static_cast<std::uint64_t>(id) - b % 64);
   }
 
   storage::Manifest& manifest_;
-  const storage::LeafLayout layout_;
-  storage::Bytes& leaves_;
+  std::vector<storage::LeafRows> leaves_;
   storage::Bytes& nodes_;
 };
 

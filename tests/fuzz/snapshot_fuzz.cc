@@ -100,16 +100,6 @@ struct Base {
   bool has(std::size_t file) const { return !frame_starts[file].empty(); }
 };
 
-std::vector<std::size_t> frame_starts(const Bytes& file) {
-  std::vector<std::size_t> starts = {0};
-  while (starts.back() < file.size()) {
-    storage::FrameHeader header;
-    std::memcpy(&header, file.data() + starts.back(), sizeof header);
-    starts.push_back(starts.back() + storage::aligned(sizeof header + header.payload_bytes));
-  }
-  return starts;
-}
-
 Base make_base(const storage::Shape& shape) {
   storage::MemoryFileSystem system;
   storage::save(*storage::make_snapshot(shape), system, "index", false);
@@ -127,7 +117,7 @@ Base make_base(const storage::Shape& shape) {
     const auto found = files.find(base.names[file]);
     if (found == files.end()) continue;
     base.files[file] = found->second;
-    base.frame_starts[file] = frame_starts(found->second);
+    base.frame_starts[file] = storage::frame_starts(found->second);
   }
   return base;
 }
@@ -261,17 +251,6 @@ void change_frame(const std::vector<std::size_t>& starts, Bytes& file, const Edi
   std::memcpy(file.data() + at, &value, std::min(width, file.size() - at));
 }
 
-storage::FileEntry with_good_checksums(const std::vector<std::size_t>& starts, Bytes& file) {
-  std::vector<std::uint64_t> checksums;
-  for (std::size_t b = 0; b + 1 < starts.size(); ++b) {
-    const auto covered =
-        std::span<const std::byte>(file).subspan(starts[b] + 8, starts[b + 1] - starts[b] - 8);
-    checksums.push_back(storage::checksum_of(covered));
-    std::memcpy(file.data() + starts[b], &checksums.back(), sizeof checksums.back());
-  }
-  return {file.size(), storage::digest_of(std::as_bytes(std::span(checksums)))};
-}
-
 std::uint64_t value_of(const Edit& change) {
   return change.value < kValues.size() ? kValues[change.value] : std::uint64_t{change.value};
 }
@@ -279,17 +258,18 @@ std::uint64_t value_of(const Edit& change) {
 // A base index with the changes applied.
 class Changed {
  public:
-  Changed(const Base& base, std::span<const Edit> changes) : base_(base), manifest_(base.manifest) {
+  Changed(const Base& base, std::span<const Edit> changes)
+      : base_(base), manifest_(base.manifest), frame_starts_(base.frame_starts) {
     for (const Edit& change : changes)
       if (is_lie(change)) lie(change);
     for (const Edit& change : changes) {
       const std::size_t f = change.target % 64 % kNumFiles;
       if (is_of_manifest(change) || is_lie(change) || !base.has(f)) continue;
       if (files_[f].empty()) files_[f] = base.files[f];
-      change_frame(base.frame_starts[f], files_[f], change, value_of(change));
+      change_frame(frame_starts_[f], files_[f], change, value_of(change));
     }
     for (std::size_t f = 0; f < kNumFiles; ++f)
-      if (!files_[f].empty()) manifest_.files[f] = with_good_checksums(base.frame_starts[f], files_[f]);
+      if (!files_[f].empty()) manifest_.files[f] = storage::with_good_checksums(frame_starts_[f], files_[f]);
     for (const Edit& change : changes)
       if (is_of(kManifestMember, change)) change_member(manifest_, change, value_of(change));
   }
@@ -321,15 +301,17 @@ class Changed {
   }
 
  private:
-  // An earlier change may have hit the number of a leaf's rows; then the position of a row is unknown.
+  // Lies come before all other changes, so the leaves can be decoded.
   void lie(const Edit& change) {
     constexpr std::size_t kLeaves = 0, kNodes = 1;
     for (const std::size_t f : {kLeaves, kNodes})
       if (files_[f].empty()) files_[f] = base_.files[f];
-    Liar liar(manifest_, files_[kLeaves], files_[kNodes]);
+    Liar liar(manifest_, storage::read_leaf_rows(base_.manifest, files_[kLeaves]), files_[kNodes]);
     liar.tell(static_cast<Lie>(change.offset % static_cast<unsigned>(Lie::count)),
               change.frame + 256u * change.width, change.value);
     if (manifest_.num_leaves > 0 && change.target % 64 >= kFirstCoveredLie) liar.cover_up();
+    files_[kLeaves] = storage::write_leaf_rows(manifest_, liar.leaves());
+    frame_starts_[kLeaves] = storage::frame_starts(files_[kLeaves]);
   }
 
   const Bytes& file(std::size_t number) const {
@@ -343,6 +325,7 @@ class Changed {
   const Base& base_;
   storage::Manifest manifest_;
   std::array<Bytes, kNumFiles> files_;  // the files that changed
+  std::array<std::vector<std::size_t>, kNumFiles> frame_starts_;
 };
 
 // Everything engines rely on to stay inside their arrays and to keep numbers finite.

@@ -10,6 +10,7 @@
 
 #include "culmen/error.h"
 #include "index/build/partition_cuts.h"
+#include "index/row_orders.h"
 #include "tests/generators.h"
 #include "tests/index/row_chunks.h"
 
@@ -22,7 +23,8 @@ TEST(Partitioner, GivesARowTheSameKeyInEveryChunk) {
   const std::vector<AttributeStats> stats = stats_of(all);
   for (const Partitioner& partitioner :
        {cut_partitions(Partitioning::angle, stats, {3, 5, 2, 2}, all),
-        cut_partitions(Partitioning::kd, stats, {3, 5, 2, 2}, all), Partitioner::random(stats, 7)}) {
+        cut_partitions(Partitioning::kd, stats, {3, 5, 2, 2}, all), Partitioner::random(stats, 7),
+        cut_partitions(Partitioning::kd, stats, {1, 2, 2}, all).with_order(RowOrder::sum)}) {
     std::vector<OrderKey> at_once(1000);
     partitioner.keys(all, 0, 1000, at_once);
     for (const std::size_t chunk : {1, 3, 8, 17, 64, 333}) {
@@ -47,6 +49,26 @@ TEST(Partitioner, OrdersByLargestScaledAttributeDescending) {
   EXPECT_LT(keys[1], keys[3]);
   EXPECT_LT(keys[3], keys[2]);
   EXPECT_LT(keys[2], keys[0]);
+}
+
+TEST(Partitioner, MayOrderBySumsDescending) {
+  RowChunk chunk(5, 2);
+  // The sums are 0.5, 1, 1.5, 2.5 and -0.5: values beyond the range that is scaled count whole.
+  std::ranges::copy(std::array{0.0, 1.0, 0.75, 2.5, -1.0}, chunk.attribute(0).begin());
+  std::ranges::copy(std::array{0.5, 0.0, 0.75, 0.0, 0.5}, chunk.attribute(1).begin());
+  const Partitioner partitioner =
+      Partitioner::random(std::vector<AttributeStats>(2, {0, 1, -2}), 1).with_order(RowOrder::sum);
+  std::vector<OrderKey> keys(5);
+  partitioner.keys(chunk, 0, 5, keys);
+  EXPECT_LT(keys[3], keys[2]);
+  EXPECT_LT(keys[2], keys[1]);
+  EXPECT_LT(keys[1], keys[0]);
+  EXPECT_LT(keys[0], keys[4]);
+  std::vector<OrderKey> orders(5);
+  orders_of_rows(partitioner, chunk.attribute(0).data(), 5, orders);
+  EXPECT_EQ(orders, keys);
+  for (std::size_t r = 0; r < 5; ++r)
+    EXPECT_EQ(partitioner.order_of([&](std::size_t i) { return chunk(r, i); }), keys[r]);
 }
 
 TEST(Partitioner, CutsPositionsIntoEqualParts) {

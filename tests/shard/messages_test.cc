@@ -21,7 +21,7 @@ std::vector<Query> random_queries(Random& random) {
   const FieldOracle oracle(source.schema(), source.draw_many(random.below(40)), {});
   std::vector<Query> queries;
   for (std::uint64_t count = random.below(6); count > 0; --count) {
-    queries.push_back(random_field_query(random, oracle, false));
+    queries.push_back(random_field_query(random, oracle, false, true));
     if (queries.size() > 1 && random.chance(0.5)) queries.back().where = queries.front().where;
   }
   return queries;

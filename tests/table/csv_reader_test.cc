@@ -141,7 +141,7 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
       {"\xEF\xBB\xBF", "t.csv:1:1: expected a header line, found an empty file"},
       {"a,b\n1,2\n3\n", "t.csv:3:2: " + ragged + "1"},
       {"a,b\n1,2\n3,4,5\n", "t.csv:3:3: " + ragged + "3"},
-      {"a,b\n1,2\n\n", "t.csv:3:2: " + ragged + "1"},
+      {"a,b\n1,2\n\n3\n", "t.csv:4:2: " + ragged + "1"},
       {"a,b\nx,2,3\n", "t.csv:2:3: " + ragged + "3"},
       {"a,b\n1,-inf\n", "t.csv:2:2: expected a number in column \"b\", found \"-inf\""},
       {"a,b\n1,1e999\n",
@@ -156,9 +156,9 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
        "t.csv:3:2: a NUL byte (is the file UTF-16, or not text at all?)"},
       {"a,b,a\n1,2,3\n", "t.csv:1:3: the column name \"a\" appears twice"},
       {"a,\n1,2\n", "t.csv:1:2: expected a column name, found none"},
-      {"1,2.5\n3,4\n",
-       "t.csv:1:1: expected a header line, found only numbers: put a line of names above them, or quotes "
-       "around them if they are names"},
+      {"1,2\n3,4\n",
+       "t.csv:1:1: expected a header line, found only numbers: are they names, which may have quotes, or the "
+       "first row of a file without a header?"},
       {"a,\xC3\n1,2\n", "t.csv:1:2: expected a UTF-8 column name, found \"\\xc3\"" + encoding},
       {"\"a\nb\",c\"\n",
        "t.csv:2:2: a quote within an unquoted field (quote the whole field and double the quote)"},
@@ -174,7 +174,9 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
       {"\x28\xB5\x2F\xFD",
        "t.csv:1:1: expected UTF-8 text, found zstd data (decompress it with zstd -dc, or give it as a file "
        "named .csv.zst)"},
-      {"\xFD\x37zXZ", "t.csv:1:1: expected UTF-8 text, found xz data (decompress it with xz -dc)"},
+      {"\xFD\x37zXZ",
+       "t.csv:1:1: expected UTF-8 text, found xz data (decompress it with xz -dc, or give it as a file "
+       "named .csv.xz)"},
       {"PK\x03\x04\x14",
        "t.csv:1:1: expected UTF-8 text, found a ZIP archive or a spreadsheet (unpack it, or save it as CSV)"},
       {"\x93NUMPY\x01", "t.csv:1:1: expected UTF-8 text, found a NumPy array (give it as a file named .npy)"},
@@ -185,10 +187,8 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
 
 // In all files of one column, as it seems, whose header has another separator.
 TEST(CsvReader, HintsAtAnotherSeparator) {
-  const std::string semicolon =
-      " (the header has a semicolon and no comma: save it with commas between columns, and points in "
-      "numbers)";
-  const std::string tab = " (the header has a tab and no comma: name the file .tsv)";
+  const std::string semicolon = " (the header has a semicolon and no comma: is that the delimiter?)";
+  const std::string tab = " (the header has a tab and no comma: is that the delimiter?)";
   const std::pair<std::string, std::string> cases[] = {
       {"a;b\n1;2\n", semicolon},
       {"a;b\n1,5;2\n", semicolon},
@@ -196,7 +196,7 @@ TEST(CsvReader, HintsAtAnotherSeparator) {
       {"\"a\";\"b\"\r\n1;2\r\n", semicolon},
       {"a;b\n1;\"x\"\n", semicolon},
       {"a\tb\n1\t2\n", tab},
-      {"a|b\n1|2\n", " (the header has a bar and no comma: save it with commas between columns)"},
+      {"a|b\n1|2\n", " (the header has a bar and no comma: is that the delimiter?)"},
       {"a;b,c\n1,x\n2\n", ""},
       {"\"a;b\"\nx\n", ""},
       {"name\nx;y\n", ""},
@@ -211,7 +211,7 @@ TEST(CsvReader, HintsAtAnotherSeparator) {
   EXPECT_EQ(
       error_of<InputError>([] { parse_csv("a,b\nx,y\n", "t.tsv", {}, '\t'); }),
       "t.tsv: no attribute: expected at least one numeric column besides id and label; the other columns are "
-      "\"a,b\" (the header has a comma and no tab: name the file .csv)");
+      "\"a,b\" (the header has a comma and no tab: is that the delimiter?)");
 }
 
 TEST(CsvReader, NamesTheCellOfAnAttributeThatIsNoNumber) {
@@ -491,7 +491,8 @@ std::optional<std::vector<Strings>> reference_records(const std::string& text) {
         return std::nullopt;
       }
     }
-    records.push_back(record);
+    const bool is_blank = record.size() == 1 && record[0].find_first_not_of(' ') == std::string::npos;
+    if (!is_blank) records.push_back(record);
   }
   return records;
 }
@@ -545,9 +546,10 @@ Outcome outcome_of(const auto& parse) {
   return outcome;
 }
 
-// An empty cell is a missing value.
+// An empty cell is a missing value, and so is a dash.
 bool is_number_of(const std::string& cell, double value) {
-  return cell.empty() ? std::isnan(value) : value == std::strtod(cell.c_str(), nullptr);
+  const bool is_missing = cell.find_first_not_of(' ') == std::string::npos || cell == "-";
+  return is_missing ? std::isnan(value) : value == std::strtod(cell.c_str(), nullptr);
 }
 
 ReadOptions random_file_options() {

@@ -1,6 +1,8 @@
 #include "table/decompress.h"
 
+#include <bzlib.h>
 #include <gtest/gtest.h>
+#include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -33,6 +35,27 @@ std::string gzip(const std::string& text) {
 std::string zstd(const std::string& text) {
   std::string out(ZSTD_compressBound(text.size()), '\0');
   out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
+  return out;
+}
+
+std::string bzip2(const std::string& text) {
+  std::string out(text.size() + text.size() / 100 + 600, '\0');
+  auto size = static_cast<unsigned>(out.size());
+  EXPECT_EQ(BZ2_bzBuffToBuffCompress(out.data(), &size, const_cast<char*>(text.data()),
+                                     static_cast<unsigned>(text.size()), 9, 0, 0),
+            BZ_OK);
+  out.resize(size);
+  return out;
+}
+
+std::string xz(const std::string& text) {
+  std::string out(lzma_stream_buffer_bound(text.size()), '\0');
+  std::size_t size = 0;
+  EXPECT_EQ(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, nullptr,
+                                    reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
+                                    reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()),
+            LZMA_OK);
+  out.resize(size);
   return out;
 }
 
@@ -106,7 +129,9 @@ TEST_P(Decompression, ReportsProgressInBytesOfTheFile) {
 
 INSTANTIATE_TEST_SUITE_P(Codecs, Decompression,
                          ::testing::Values(Codec{"gzip", gzip, decompress_gzip},
-                                           Codec{"zstd", zstd, decompress_zstd}),
+                                           Codec{"zstd", zstd, decompress_zstd},
+                                           Codec{"bzip2", bzip2, decompress_bzip2},
+                                           Codec{"xz", xz, decompress_xz}),
                          [](const auto& codec) { return codec.param.name; });
 
 }  // namespace

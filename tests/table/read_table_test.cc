@@ -100,7 +100,9 @@ TEST_F(ReadTable, ListsTheFormatsForAnUnknownName) {
               "cannot open " + path + ": No such file or directory");
     std::ofstream(path) << "a\n1\n";
     const std::string error = error_of<InvalidArgument>([&] { read_table(path); });
-    EXPECT_NE(error.find("known are .csv and .tsv (also with .gz or .zst after it), .npy, .fvecs, .fbin"),
+    EXPECT_NE(error.find("known are .csv, .tsv, .txt, .jsonl and .ndjson (also with .gz, .bz2, .xz or .zst "
+                         "after it), .npy, "
+                         ".fvecs, .fbin"),
               std::string::npos)
         << name << " -> " << error;
   }

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import math
 import os
 import pty
 import random
@@ -188,6 +189,8 @@ class BuildTest(Case):
             ["--partition", "random", "--partitions", 3],
             ["--splits", 2, "--leaf-rows", 16],
             ["--partitions", 5, "--threads", 1],
+            ["--partition", "kd-sum", "--partitions", 5],
+            ["--partition", "angle-flat-sum", "--partitions", 20, "--leaf-rows", 16],
             ["--cluster", "b", "--partitions", 9, "--leaf-rows", 16],
             ["--type", "f32"],
         ]:
@@ -437,6 +440,52 @@ class QueryTest(Case):
         self.refused("get", "index", code=2, says="--ids")
         self.refused("get", "index", "--ids", "x", code=2, says="x")
         self.refused("get", "index", "--ids", "5", "-o", "rows.json", code=2, says=".csv")
+
+    def test_export_writes_all_rows(self):
+        self.write("t.csv", 'id,a,name,score\n5,0.1,"x, y",1\n-7,,z,1e300\n9,3,,\n')
+        self.culmen("build", "t.csv", "-o", "index", "--id", "id", "--label", "name")
+        self.culmen("insert", "index", stdin="id,a,name,score\n11,4,new,2\n")
+
+        def rows(*arguments):
+            out, err = self.culmen("export", "index", *arguments)
+            self.assertEqual(err, "")
+            lines = out.splitlines()
+            return [lines[0], *sorted(lines[1:])]
+
+        self.assertEqual(rows(), ["id,name,a,score", "-7,z,,1e+300", "11,new,4,2", '5,"x, y",0.1,1', "9,,3,"])
+        self.assertEqual(rows("--where", "a>=3", "--show", "score"), ["id,name,score", "11,new,2", "9,,"])
+        self.assertEqual(rows("--where", "a>1000"), ["id,name,a,score"])
+        out, err = self.culmen("export", "index", "out.csv")
+        self.assertEqual((out, err), ("", "4 rows of index written to out.csv\n"))
+        self.culmen("build", "out.csv", "-o", "again", "--id", "id", "--label", "name")
+        again, _ = self.culmen("export", "again")
+        self.assertEqual(sorted(again.splitlines()), sorted((self.dir / "out.csv").read_text().splitlines()))
+        self.refused("export", "index", "rows.json", code=2, says=".json")
+        self.refused("export", "index", "rows.csv", "--where", "b=1", code=2, says="b")
+        self.refused("export", "nothing", code=1, says="nothing")
+
+    def test_export_writes_arrays(self):
+        self.write("t.csv", "id,a,it's\n5,0.1,1\n-7,,2\n9,3,4\n")
+        self.culmen("build", "t.csv", "-o", "index", "--id", "id")
+
+        def records(*arguments):
+            self.culmen("export", "index", "out.npy", *arguments)
+            descr, shape, data = read_npy((self.dir / "out.npy").read_bytes())
+            layout = struct.Struct("<" + "".join({"<i8": "q", "<f8": "d"}[kind] for _, kind in descr))
+            found = list(layout.iter_unpack(data))
+            self.assertEqual(shape, (len(found),))
+            return [name for name, _ in descr], sorted(found)
+
+        names, found = records()
+        self.assertEqual(names, ["id", "a", "it's"])
+        self.assertTrue(math.isnan(found[0][1]))
+        self.assertEqual([found[0][0], found[0][2]], [-7, 2])
+        self.assertEqual(found[1:], [(5, 0.1, 1), (9, 3, 4)])
+        self.assertEqual(records("--where", "a > 1", "--show", "a"), (["id", "a"], [(9, 3)]))
+        self.write("texts.csv", "id,a,city\n5,1,Brno\n")
+        self.culmen("build", "texts.csv", "-o", "index", "--id", "id", "--force")
+        self.assertEqual(records(), (["id", "a"], [(5, 1)]))
+        self.refused("export", "index", "out.npy", "--show", "a,city", code=2, says="city")
 
     def test_sets_of_ids_choose_rows_or_leave_them_out(self):
         self.write("t.csv", "id,a\n5,1\n-7,2\n9,3\n4294967301,4\n")
@@ -889,7 +938,7 @@ class FormatsTest(Case):
         answer = json.loads(self.output("--format", "json", "-k", 2))
         self.assertEqual(list(answer), ["queries"])
         (query,) = answer["queries"]
-        self.assertEqual(list(query), ["weights", "results", "stats"])
+        self.assertEqual(list(query), ["weights", "results", "after", "stats"])
         self.assertEqual(query["weights"], {"price": -0.1, "rating": 1.3})
         self.assertEqual([hit["rank"] for hit in query["results"]], [1, 2])
         for hit in query["results"]:
@@ -1240,6 +1289,20 @@ class InfoTest(Case):
         info = json.loads(self.culmen("info", "index", "--json")[0])
         self.assertEqual((info["value_type"], info["rounded_values"]), ("float32", 1))
         self.assertEqual((info["partitioning"], info["leaf_rows"]), ("random", 32))
+
+    def test_rows_stay_in_their_order(self):
+        rows = "".join(f"{i},{i * 7 % 100},{i * 13 % 100}\n" for i in range(600))
+        self.write("t.csv", "id,a,b\n" + rows)
+        options = ["--partition", "kd-flat-sum", "--partitions", 20, "--leaf-rows", 16]
+        _, summary = self.culmen("build", "t.csv", "-o", "index", "--id", "id", *options)
+        self.assertIn("partitions by kd-flat-sum", summary)
+        self.culmen("delete", "index", "--where", "a >= 90")
+        self.assertIn("by kd-flat-sum\n", self.culmen("info", "index")[0])
+        self.culmen(
+            "delete", "index", "--where", "a >= 30"
+        )  # more than half: the index is built anew, of few partitions
+        self.assertIn("by kd-sum\n", self.culmen("info", "index")[0])
+        self.assertIn("no fault found", self.culmen("verify", "index", "--deep")[0])
 
     def test_rows_stay_clustered(self):
         cities = ["Oslo", "Prague", ""]

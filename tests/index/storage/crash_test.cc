@@ -246,7 +246,7 @@ TEST(PowerCut, InTheSaveAfterAPowerCutLosesNothingEither) {
   const Files before = before_save();
   std::mt19937 random(3);
   for_each_cut(&before, random, [&](const std::optional<Files>& files, bool) {
-    if (random() % (64 * test::step_of_states(4)) != 0) return;
+    if (random() % (128 * test::step_of_states(4)) != 0) return;
     MemoryFileSystem first;
     first.put("index", *files);
     const Found survivor = found_in(first);
@@ -295,7 +295,7 @@ TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
     };
     if (run_to(2 * num_calls) == nullptr) continue;
     ++num_uncertain;
-    const std::uint64_t step = 4 * test::step_of_states(6);
+    const std::uint64_t step = 8 * test::step_of_states(4);
     for (std::uint64_t call = num_uncertain % step; call <= num_calls; call += step) {
       for_each_crash_state(*run_to(call), "index", random, [&](const std::optional<Files>& files) {
         MemoryFileSystem after;

@@ -200,7 +200,6 @@ std::vector<Lie> lies_about_rows() {
 
 std::vector<Lie> lies_about_ids() {
   return {
-      {"a leaf says its smallest id", [](Snapshot& s) { --s.arena->leaf(5).min_id; }, "smallest id"},
       {"a node says those of its children", [](Snapshot& s) { ++s.arena->mutable_node(0).min_ids()[3]; },
        "smallest id"},
       {"a node says those of its children", [](Snapshot& s) { --s.arena->mutable_node(s.root).min_ids()[0]; },
@@ -219,19 +218,7 @@ std::vector<Lie> lies_about_ids() {
 }
 
 std::vector<Lie> lies_about_extremes() {
-  const std::string exact = "zone map is the minimum and maximum of the leaf";
-  const auto set_zone_vector = [](std::size_t leaf, Extreme which, std::size_t attribute, auto value) {
-    return [=](Snapshot& s) { zone_vector(s, leaf, which, attribute) = static_cast<float>(value(s)); };
-  };
   return {
-      {exact,
-       set_zone_vector(1, Extreme::maximum, 0,
-                       [](Snapshot& s) { return s.zone_vector<float>(1, Extreme::minimum)[0]; }),
-       "zone map is not the minimum and maximum"},
-      {exact, set_zone_vector(1, Extreme::maximum, 0, [](Snapshot& s) { return s.stats[0].maximum; }),
-       "zone map is not the minimum and maximum"},
-      {exact, set_zone_vector(1, Extreme::minimum, 1, [](Snapshot& s) { return s.stats[1].minimum; }),
-       "zone map is not the minimum and maximum"},
       {"the range of an attribute is that of its values", [](Snapshot& s) { s.stats[0].maximum *= 2; },
        "another range"},
       {"the range of an attribute is that of its values", [](Snapshot& s) { s.stats[1].minimum -= 1; },

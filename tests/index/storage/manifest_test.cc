@@ -84,6 +84,21 @@ TEST(Manifest, KnowsTheColumnThatRowsAreClusteredBy) {
   }
 }
 
+TEST(Manifest, KnowsTheOrderOfRows) {
+  for (const auto& [order, name] :
+       {std::pair(RowOrder::largest, "kd"), std::pair(RowOrder::sum, "kd by sum")}) {
+    Manifest manifest = describe(*make_snapshot({.partitioning = Partitioning::kd, .row_order = order}));
+    manifest.snapshot = {Uuid{}, 7};
+    manifest.log = {3, Uuid{}};
+    const json whole = json::parse(to_text(manifest));
+    EXPECT_EQ(whole["partitioning"]["kind"], name);
+    EXPECT_EQ(parse_manifest(whole.dump(), "").row_order, order);
+    json changed = whole;
+    changed["partitioning"]["kind"] = "kd by length";
+    EXPECT_NE(complaint(changed.dump()).find("does not know"), std::string::npos);
+  }
+}
+
 TEST(Manifest, RefusesValuesOutOfRange) {
   const std::vector<std::pair<const char*, json>> changes = {
       {"/format_version", 1},
@@ -180,7 +195,7 @@ TEST(Manifest, SaysWhichVersionItIsAndWhichOneIsRead) {
   json changed = sample();
   changed["format_version"] = 5;
   EXPECT_EQ(complaint(changed.dump()),
-            "index/MANIFEST-7: \"format_version\" of the manifest is 5; this program reads version 8: use "
+            "index/MANIFEST-7: \"format_version\" of the manifest is 5; this program reads version 9: use "
             "the program "
             "that wrote it, or build the index again from its table");
 }

@@ -17,6 +17,7 @@
 #include "index/storage/store.h"
 #include "query/resolve.h"
 #include "tests/index/storage/damage.h"
+#include "tests/index/storage/leaf_rows_file.h"
 #include "tests/index/storage/memory_file_system.h"
 #include "tests/index/storage/snapshots.h"
 
@@ -246,17 +247,13 @@ std::string error_of_entries(const std::function<void(std::span<std::uint64_t>)>
   const Bytes text = system.files("index").at("MANIFEST-1");
   Manifest manifest = parse_manifest({reinterpret_cast<const char*>(text.data()), text.size()}, "");
   Bytes& file = system.directories["index"]->names["SNAP-1-ids"]->bytes;
-  std::byte* payload = file.data() + kFirstFrameOffset + sizeof(FrameHeader);
   std::vector<std::uint64_t> entries(700);
-  std::memcpy(entries.data(), payload, 700 * sizeof(std::uint64_t));
+  FrameHeader header;
+  std::memcpy(&header, file.data() + kFirstFrameOffset, sizeof header);
+  EXPECT_TRUE(decode_ids({file.data() + kFirstFrameOffset + sizeof header, header.payload_bytes}, entries));
   change(entries);
-  std::memcpy(payload, entries.data(), 700 * sizeof(std::uint64_t));
-  std::uint64_t checksums[2];
-  checksums[1] =
-      checksum_of(std::span<const std::byte>(file).subspan(kFirstFrameOffset + sizeof checksums[1]));
-  std::memcpy(&checksums[0], file.data(), sizeof checksums[0]);
-  std::memcpy(file.data() + kFirstFrameOffset, &checksums[1], sizeof checksums[1]);
-  manifest.file(FileKind::ids).digest = digest_of(std::as_bytes(std::span(checksums)));
+  file = sized_file(FileKind::ids, manifest, 1,
+                    [&](std::uint64_t, std::vector<std::byte>& payload) { encode_ids(entries, payload); });
   const auto directory = system.open_directory("index");
   return error_of([&] {
     const auto s = read_snapshot(*directory, manifest, Loading::on_touch);

@@ -28,6 +28,7 @@ TEST(RoundTrip, KeepsEveryPartOfASnapshotOfAnyShape) {
       shape.partitioning = shape.seed % 5 == 0  ? Partitioning::random
                            : shape.seed % 5 < 3 ? Partitioning::angle
                                                 : Partitioning::kd;
+      shape.row_order = shape.seed % 4 == 0 ? RowOrder::sum : RowOrder::largest;
       shape.partitions = static_cast<int>(shape.seed % 7);
       shape.leaf_rows = shape.seed % 11 == 0 ? 48 : 16;
       const auto snapshot = make_snapshot(shape);

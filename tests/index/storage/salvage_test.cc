@@ -13,6 +13,7 @@
 #include "index/verify.h"
 #include "index/write/live_index.h"
 #include "index/write/repair.h"
+#include "tests/index/storage/leaf_rows_file.h"
 #include "tests/index/storage/memory_file_system.h"
 #include "tests/index/storage/snapshots.h"
 
@@ -140,11 +141,14 @@ TEST_F(SalvageTest, SaysThatATornEndWasLeftOut) {
 }
 
 TEST_F(SalvageTest, LosesTheRowsOfADamagedLeafOnly) {
-  const FrameExtent first = fixed_extent(0, LeafLayout({2, 16, sizeof(float), false, 0}).payload_bytes(), 0);
-  const std::size_t stride = first.end() - first.offset;
+  const Bytes& leaves = files_.at(name_of("leaves"));
+  const std::vector<std::size_t> starts = frame_starts(leaves);
+  const std::size_t num_leaves =
+      starts.size() - 3;  // without the header of the file, its directory and its end
   std::uint64_t lost = 0;
-  for (std::size_t at = first.offset; at < files_.at(name_of("leaves")).size(); at += stride) {
-    repair_files(with_flip("leaves", at + stride / 2));
+  for (std::size_t leaf = 0; leaf < num_leaves; ++leaf) {
+    const std::size_t at = starts[leaf + 1];
+    repair_files(with_flip("leaves", at + sizeof(FrameHeader) + 50));
     EXPECT_NE(report_.dropped.at(0).find("leaves, byte " + std::to_string(at) + ":"), std::string::npos)
         << report_.dropped[0];
     EXPECT_GT(report_.rows_lost, 0u);
@@ -154,6 +158,29 @@ TEST_F(SalvageTest, LosesTheRowsOfADamagedLeafOnly) {
     lost += report_.rows_lost;
   }
   EXPECT_EQ(lost, kSnapshotRows);
+}
+
+// A frame's header says where the next frame is.
+TEST_F(SalvageTest, LosesTheRowsOfOneLeafOnlyWhateverItsHeaderSays) {
+  const std::size_t at = frame_starts(files_.at(name_of("leaves")))[3];
+  repair_files(with_flip("leaves", at + sizeof(FrameHeader) + 50));
+  const std::uint64_t lost = report_.rows_lost;
+  for (std::size_t byte = 0; byte < sizeof(FrameHeader); ++byte) {
+    repair_files(with_flip("leaves", at + byte));
+    EXPECT_NE(report_.dropped.at(0).find("leaves, byte " + std::to_string(at) + ":"), std::string::npos)
+        << report_.dropped[0];
+    expect_report(lost, kBatches, 1);
+    expect_subset();
+  }
+}
+
+TEST_F(SalvageTest, LosesNothingWithoutTheDirectoryOfTheLeavesFile) {
+  const std::vector<std::size_t> starts = frame_starts(files_.at(name_of("leaves")));
+  for (const std::size_t at : {starts[starts.size() - 2] + 3, starts.back() - 70}) {
+    repair_files(with_flip("leaves", at));
+    expect_report(0, kBatches, 1);
+    EXPECT_EQ(rows_, whole_);
+  }
 }
 
 TEST_F(SalvageTest, KeepsTheRowsInFrontOfTheEndOfAShortFile) {

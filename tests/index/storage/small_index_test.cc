@@ -163,14 +163,19 @@ void expect_row(const std::optional<Row>& found, const SmallRow& row) {
   EXPECT_EQ(found->fields, (std::vector<FieldValue>{as_value(row.brand), day, as_value(row.note)}));
 }
 
-// The worst values of the rows that were built.
-double filled(double value, std::size_t attribute) {
-  if (!std::isnan(value)) return value;
-  double worst = attribute == 0 ? -HUGE_VAL : HUGE_VAL;
-  for (const auto& [id, row] : built_rows())
-    if (!std::isnan(row.values[attribute]))
-      worst = attribute == 0 ? std::max(worst, row.values[0]) : std::min(worst, row.values[1]);
+// The worst price and stars of the rows that were built.
+std::array<double, 2> worst_values() {
+  std::array<double, 2> worst = {-HUGE_VAL, HUGE_VAL};
+  for (const auto& [id, row] : built_rows()) {
+    worst[0] = std::fmax(worst[0], row.values[0]);  // of a NaN and a number the number
+    worst[1] = std::fmin(worst[1], row.values[1]);
+  }
   return worst;
+}
+
+double filled(double value, std::size_t attribute) {
+  static const std::array<double, 2> worst = worst_values();
+  return std::isnan(value) ? worst[attribute] : value;
 }
 
 // Filters, and what they say of a row.

@@ -31,6 +31,7 @@ struct Shape {
   int fields = 0;                 // one of each kind, then again
   bool gaps = false;              // a fifth of all values are missing, of attributes and of fields
   const char* cluster = "";       // with kd partitions
+  RowOrder row_order = RowOrder::automatic;
 };
 
 // Fields of every kind, and their values.
@@ -133,6 +134,7 @@ inline std::shared_ptr<Snapshot> make_snapshot(const Shape& shape) {
   const FieldColumns fields(shape, table);
   BuildOptions options;
   options.partitioning = shape.partitioning;
+  options.row_order = shape.row_order;
   options.num_partitions = shape.partitions;
   options.leaf_rows = shape.leaf_rows;
   options.cluster = shape.cluster;
@@ -153,7 +155,7 @@ inline bool same_partitioner(const Partitioner& a, const Partitioner& b) {
   return a.kind() == b.kind() && a.num_partitions() == b.num_partitions() && a.minimum() == b.minimum() &&
          a.maximum() == b.maximum() && a.splits() == b.splits() && a.cuts() == b.cuts() &&
          a.own_coordinates() == b.own_coordinates() && a.late_splits().all() == b.late_splits().all() &&
-         a.cluster() == b.cluster();
+         a.cluster() == b.cluster() && a.row_order() == b.row_order();
 }
 
 inline bool same_nodes(const Snapshot& a, const Snapshot& b) {

@@ -228,7 +228,7 @@ class ChangingIndex {
 };
 
 TEST(WriteColumns, LeavesTheRowsStatisticsAndZonesOfAFreshLoad) {
-  const std::uint64_t num_seeds = num_cases(400), only = only_seed();
+  const std::uint64_t num_seeds = num_cases(200), only = only_seed();
   for (std::uint64_t seed = 1; seed <= num_seeds; ++seed) {
     if (only != 0 && seed != only) continue;
     ASSERT_EQ(ChangingIndex(seed).run(), "") << rerun_command(seed, "write_test", "WriteColumns.Leaves*");

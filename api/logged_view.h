@@ -1,0 +1,37 @@
+// LoggedView: what searches of a version with LoggedRows (index/logged_rows.h) need besides its two trees.
+#pragma once
+
+#include "culmen/filter.h"
+#include "culmen/query.h"
+#include "culmen/statistics.h"
+#include "index/logged_rows.h"
+#include "index/snapshot.h"
+
+namespace culmen {
+
+// Of a version that is one tree.
+TableStatistics statistics_of(const Snapshot& tree);
+
+class LoggedView {
+ public:
+  // Cost: two searches of the base for each attribute, if rows of it were erased: these may have had the extremes.
+  explicit LoggedView(const Snapshot& version);
+
+  // The filter for the base: without the rows that were erased.
+  Filter of_base(const Filter& where) const { return has_erased_ ? where && kept_ : where; }
+  Query of_base(Query query) const {
+    query.where = of_base(query.where);
+    return query;
+  }
+  // Of all rows of the version.
+  const TableStatistics& statistics() const { return statistics_; }
+
+ private:
+  TableStatistics statistics_of_base(const LoggedRows& logged) const;
+
+  bool has_erased_;
+  Filter kept_;
+  TableStatistics statistics_;
+};
+
+}  // namespace culmen

@@ -1,0 +1,224 @@
+// How many bytes an index takes on disk, and what they are, for tables of several kinds.
+//
+//   sizes [--rows=N] [--only=NAME,...] [--folder=PATH]
+//
+// A line each: bytes a row of each file of the saved index, and all of them beside 8 bytes for each value and id. Ids are
+// the numbers of the rows, "uneven" ones any 63 bits. The index is saved below the folder (by default the system's for temporary files) and
+// removed.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/flags.h"
+#include "bench/run_main.h"
+#include "bench/timing.h"
+#include "culmen/culmen.h"
+#include "culmen/table_io.h"
+
+namespace culmen::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Settings {
+  std::uint64_t rows = 1'000'000;
+  std::vector<std::string> only;
+  std::string folder = fs::temp_directory_path().string();
+};
+
+Settings parse(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (!take_flag(argument, "--rows=", settings.rows) && !take_flag(argument, "--only=", settings.only) &&
+        !take_flag(argument, "--folder=", settings.folder))
+      throw InvalidArgument("unknown argument " + std::string(argument) + "; see the top of bench/sizes.cc");
+  }
+  return settings;
+}
+
+struct Columns {
+  std::vector<Attribute> attributes;
+  std::vector<std::vector<double>> values;
+  std::vector<std::int64_t> ids;  // empty: the numbers of the rows
+
+  TableView view() const {
+    TableView view{values[0].size(), attributes, {}, ids, {}};
+    for (const std::vector<double>& column : values) view.columns.emplace_back(column);
+    return view;
+  }
+};
+
+using Random = std::mt19937_64;
+
+double uniform(Random& random) {
+  return static_cast<double>(random() >> 11) * 0x1p-53;
+}
+
+// About normal, from -1 to 1.
+double bell(Random& random) {
+  double sum = 0;
+  for (int i = 0; i < 6; ++i) sum += uniform(random);
+  return sum / 3 - 1;
+}
+
+// A number with so many digits after the point.
+double rounded(double value, int digits) {
+  const double power = std::pow(10, digits);
+  return std::round(value * power) / power;
+}
+
+struct Column {
+  std::string name;
+  std::function<double(Random&, double row)> value;  // row: from 0 to 1
+};
+
+Columns made(const std::vector<Column>& columns, std::uint64_t rows) {
+  Columns table;
+  Random random(1);
+  for (const Column& column : columns) {
+    table.attributes.push_back({column.name});
+    std::vector<double>& values = table.values.emplace_back();
+    for (std::uint64_t row = 0; row < rows; ++row)
+      values.push_back(column.value(random, static_cast<double>(row) / static_cast<double>(rows)));
+  }
+  return table;
+}
+
+Columns hotels(std::uint64_t rows) {
+  return made({{"price", [](Random& r, double) { return rounded(40 * std::exp(2 * bell(r) + 1), 2); }},
+               {"rating", [](Random& r, double) { return rounded(7.5 + 2.4 * bell(r), 1); }},
+               {"stars", [](Random& r, double) { return std::round(3 + 1.9 * bell(r)); }},
+               {"distance", [](Random& r, double) { return rounded(20 * uniform(r) * uniform(r), 2); }},
+               {"reviews", [](Random& r, double) { return std::floor(std::exp(8 * uniform(r))); }}},
+              rows);
+}
+
+Columns ratings(std::uint64_t rows) {
+  std::vector<Column> columns;
+  for (int i = 0; i < 8; ++i)
+    columns.push_back(
+        {"rating" + std::to_string(i), [](Random& r, double) { return std::round(5.5 + 4.5 * bell(r)); }});
+  return made(columns, rows);
+}
+
+Columns weather(std::uint64_t rows) {
+  const auto season = [](double row) { return std::sin(row * 400); };
+  return made(
+      {{"temperature",
+        [=](Random& r, double row) { return rounded(10 + 12 * season(row) + 9 * bell(r), 1); }},
+       {"humidity", [](Random& r, double) { return std::round(60 + 40 * bell(r)); }},
+       {"pressure", [](Random& r, double) { return rounded(1013 + 30 * bell(r), 1); }},
+       {"wind", [](Random& r, double) { return rounded(25 * uniform(r) * uniform(r), 1); }},
+       {"rain",
+        [](Random& r, double) { return uniform(r) < 0.8 ? 0 : rounded(30 * std::pow(uniform(r), 3), 1); }},
+       {"latitude", [](Random& r, double) { return rounded(50 + 5 * bell(r), 4); }}},
+      rows);
+}
+
+Columns counts(std::uint64_t rows) {
+  return made(
+      {{"day", [](Random&, double row) { return std::floor(20'000 + 365 * row); }},
+       {"second", [](Random& r, double row) { return std::floor(1.7e9 + 3e7 * row + 60 * uniform(r)); }},
+       {"clicks", [](Random& r, double) { return std::floor(std::exp(12 * uniform(r) * uniform(r))); }},
+       {"views", [](Random& r, double) { return std::floor(1e6 * std::pow(uniform(r), 6)); }},
+       {"age", [](Random& r, double) { return std::floor(18 + 60 * uniform(r)); }},
+       {"cents", [](Random& r, double) { return std::floor(std::exp(10 * uniform(r))); }}},
+      rows);
+}
+
+Columns random_floats(std::uint64_t rows) {
+  std::vector<Column> columns;
+  for (int i = 0; i < 8; ++i)
+    columns.push_back({"a" + std::to_string(i), [](Random& r, double) {
+                         return static_cast<double>(static_cast<float>(uniform(r)));
+                       }});
+  return made(columns, rows);
+}
+
+Columns random_doubles(std::uint64_t rows) {
+  std::vector<Column> columns;
+  for (int i = 0; i < 8; ++i)
+    columns.push_back({"a" + std::to_string(i), [](Random& r, double) { return uniform(r); }});
+  return made(columns, rows);
+}
+
+Columns with_uneven_ids(Columns table) {
+  Random random(2);
+  while (table.ids.size() < table.values[0].size())
+    table.ids.push_back(static_cast<std::int64_t>(random() >> 1));
+  return table;
+}
+
+// Of the files of one index.
+struct Sizes {
+  double leaves = 0, nodes = 0, ids = 0, rest = 0;
+  double all() const { return leaves + nodes + ids + rest; }
+};
+
+Sizes sizes_of(const fs::path& directory) {
+  Sizes sizes;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    const std::string name = entry.path().filename().string();
+    const auto bytes = static_cast<double>(entry.file_size());
+    double& part = name.ends_with("-leaves")  ? sizes.leaves
+                   : name.ends_with("-nodes") ? sizes.nodes
+                   : name.ends_with("-ids")   ? sizes.ids
+                                              : sizes.rest;
+    part += bytes;
+  }
+  return sizes;
+}
+
+int run(const Settings& settings) {
+  struct Kind {
+    std::string name;
+    std::function<Columns(std::uint64_t)> make;
+  };
+  const std::vector<Kind> kinds = {
+      {"hotels", hotels},
+      {"ratings", ratings},
+      {"weather", weather},
+      {"counts", counts},
+      {"hotels, uneven ids", [](std::uint64_t n) { return with_uneven_ids(hotels(n)); }},
+      {"random float32", random_floats},
+      {"random float64", random_doubles}};
+  std::printf("%-20s %5s %4s %8s %8s %8s %8s %10s %10s %8s %8s\n", "table", "d", "type", "leaves", "nodes",
+              "ids", "bytes/row", "of 8(d+1)", "of stored", "build ms", "save ms");
+  for (const Kind& kind : kinds) {
+    if (!settings.only.empty() && std::ranges::find(settings.only, kind.name) == settings.only.end())
+      continue;
+    const Columns table = kind.make(settings.rows);
+    const fs::path directory = fs::path(settings.folder) / "culmen-sizes";
+    fs::remove_all(directory);
+    const double start = now_us();
+    const Index index = Index::build(table.view());
+    const double built = now_us();
+    index.save(directory.string());
+    const double build_ms = (built - start) / 1000, save_ms = (now_us() - built) / 1000;
+    const Sizes sizes = sizes_of(directory);
+    fs::remove_all(directory);
+    const auto rows = static_cast<double>(settings.rows);
+    const auto d = static_cast<double>(table.values.size());
+    const bool is_float32 = index.info().value_type == ValueType::float32;
+    std::printf("%-20s %5.0f %4s %8.2f %8.2f %8.2f %8.2f %10.3f %10.3f %8.0f %8.0f\n", kind.name.c_str(), d,
+                is_float32 ? "f32" : "f64", sizes.leaves / rows, sizes.nodes / rows, sizes.ids / rows,
+                sizes.all() / rows, sizes.all() / rows / (8 * (d + 1)),
+                sizes.all() / rows / ((is_float32 ? 4 : 8) * d + 8), build_ms, save_ms);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace culmen::bench
+
+int main(int argc, char** argv) {
+  return culmen::bench::run_main([&] { return culmen::bench::run(culmen::bench::parse(argc, argv)); });
+}

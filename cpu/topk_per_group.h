@@ -1,0 +1,109 @@
+// TopKPerGroup: the k best hits so far of which no group, the rows that share a value of a column, has more than some.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cpu/topk.h"
+#include "index/snapshot.h"
+#include "query/resolved_query.h"
+
+namespace culmen {
+
+// The value of a row in the column: its bits. Rows without one are a group, too.
+struct GroupKey {
+  std::int64_t value = 0;
+  bool is_missing = false;
+
+  friend bool operator==(const GroupKey&, const GroupKey&) = default;
+};
+
+struct GroupKeyHash {
+  std::size_t operator()(const GroupKey& key) const {
+    return std::hash<std::int64_t>{}(key.value) + (key.is_missing ? 1 : 0);
+  }
+};
+
+GroupKey group_of(const Snapshot& snapshot, const ResolvedGroups& groups, std::uint64_t row);
+
+// How many rows of each group are on earlier pages.
+using GroupCounts = std::unordered_map<GroupKey, std::size_t, GroupKeyHash>;
+
+// Counts the rows that reach min_score and are on earlier pages. As TopK for searches, and never full.
+class EarlierPages {
+ public:
+  EarlierPages(const Snapshot& snapshot, const ResolvedQuery& query) : snapshot_(snapshot), query_(query) {}
+
+  bool full() const { return false; }
+  double kth_bound() const { return query_.after->score; }
+  bool excludes(double bound, std::int64_t /*min_id*/) const { return bound < kth_bound(); }
+  void offer(const Hit& hit) {
+    if (query_.is_on_earlier_page(hit.score, hit.id)) ++counts_[group_of(snapshot_, *query_.groups, hit.row)];
+  }
+  GroupCounts take_counts() { return std::move(counts_); }
+
+ private:
+  const Snapshot& snapshot_;
+  const ResolvedQuery& query_;
+  GroupCounts counts_;
+};
+
+// As TopK. A hit that enters can push out one of its own group, or the worst of all; never one that another would have
+// to replace. So the k-th score only rises.
+class TopKPerGroup {
+ public:
+  TopKPerGroup(const Snapshot& snapshot, const ResolvedQuery& query, GroupCounts earlier)
+      : snapshot_(snapshot), query_(query), earlier_(std::move(earlier)) {}
+
+  bool full() const { return best_.size() == query_.k; }
+  double kth_bound() const { return full() ? std::max(worst().score, query_.min_score) : query_.min_score; }
+  bool excludes(double bound, std::int64_t min_id) const {
+    return bound < kth_bound() || (full() && bound == worst().score && min_id >= worst().id);
+  }
+
+  void offer(const Hit& hit) {
+    if (hit.score < query_.min_score || (full() && !ranks_before(hit, worst()))) return;
+    const GroupKey key = group_of(snapshot_, *query_.groups, hit.row);
+    const auto earlier = earlier_.find(key);
+    const std::size_t num_earlier = earlier == earlier_.end() ? 0 : earlier->second;
+    if (num_earlier >= query_.groups->most) return;
+    std::vector<Hit>& members = members_[key];  // best first
+    if (members.size() + num_earlier == query_.groups->most) {
+      if (!ranks_before(hit, members.back())) return;
+      best_.erase(members.back());
+      members.pop_back();
+    }
+    members.insert(std::ranges::upper_bound(members, hit, ranks_before), hit);
+    best_.insert(hit);
+    if (best_.size() > query_.k) drop_worst();
+  }
+
+  std::vector<Hit> sorted() const { return {best_.begin(), best_.end()}; }
+
+ private:
+  struct RanksBefore {
+    bool operator()(const Hit& a, const Hit& b) const { return ranks_before(a, b); }
+  };
+
+  const Hit& worst() const { return *best_.rbegin(); }
+  void drop_worst() {
+    // It is the worst of its group, too.
+    members_[group_of(snapshot_, *query_.groups, worst().row)].pop_back();
+    best_.erase(std::prev(best_.end()));
+  }
+
+  const Snapshot& snapshot_;
+  const ResolvedQuery& query_;
+  GroupCounts earlier_;
+  std::set<Hit, RanksBefore> best_;
+  std::unordered_map<GroupKey, std::vector<Hit>, GroupKeyHash> members_;
+};
+
+}  // namespace culmen

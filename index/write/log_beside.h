@@ -1,0 +1,63 @@
+// LogBeside: makes the versions of a reader that keeps the log beside the tree of the files (index/logged_rows.h).
+//
+// The log is believed: that an id that it adds was not in the files, and that one that it erases was, is not looked up, which
+// would read the ids file. fold_log() does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "index/logged_rows.h"
+#include "index/snapshot.h"
+#include "index/write/change.h"
+#include "index/write/change_fold.h"
+#include "index/write/tree_writer.h"
+
+namespace culmen {
+
+class LogBeside {
+ public:
+  // Whether a log can be kept beside this version: rows have determined its stand-ins, and it is not wide.
+  static bool suits(const Snapshot& base);
+
+  // `base` is read on touch, and has no LoggedRows.
+  explicit LogBeside(std::shared_ptr<const Snapshot> base);
+
+  // The batches of the log, in order. Throws FormatError if one contradicts those before it. After that, and after an error of
+  // version(), this may only be destroyed.
+  void add(Change change);
+  // The version after all of them, if there were any since the last call.
+  std::shared_ptr<const Snapshot> version(std::uint64_t number);
+
+ private:
+  void apply(Change change);
+  Change part_of_rows(const Change& change);
+  void erase_from_base(std::vector<std::int64_t> ids);
+  void load_rows(Change change);
+
+  const std::shared_ptr<const Snapshot> base_;
+  std::optional<ChangeFold> fold_;        // of the batches since the last version
+  std::shared_ptr<const Snapshot> rows_;  // null: none yet
+  bool is_arranged_ = false;
+  std::unique_ptr<TreeWriter> rows_writer_;  // of rows that are arranged; made on first use
+  std::vector<std::int64_t> erased_;         // ascending
+  std::int64_t next_id_;
+  std::uint64_t rounded_values_;
+};
+
+// A version with LoggedRows, for so many more searches: itself, or once that saves more than it costs, the same version with
+// its logged rows in partitions as of a build.
+std::shared_ptr<const Snapshot> for_searches(const std::shared_ptr<const Snapshot>& version,
+                                             std::size_t num_searches);
+
+// The same version as one tree, for readers: no writer may go on from it. Throws FormatError if the log contradicts the files,
+// and what reading on touch throws. Cost: as of a writer that applies the log.
+std::shared_ptr<const Snapshot> fold_log(const Snapshot& version);
+
+// The same version built anew, with memory of its own, for writers. Throws as fold_log. Cost: as of a build.
+std::shared_ptr<const Snapshot> load_anew(const Snapshot& version);
+
+}  // namespace culmen

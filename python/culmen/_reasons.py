@@ -1,0 +1,48 @@
+"""Answers about single rows: where they stand, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RowRank:
+    """Where a row stands among all that a query ranks."""
+
+    rank: int  #: 1: the best
+    score: float
+
+
+@dataclass(frozen=True)
+class ScorePart:
+    """What an attribute adds to the score of a row."""
+
+    attribute: str
+    weight: float
+    value: float  #: as it is ranked: scaled, or what stands in for a missing value
+    part: float  #: weight * value
+    is_missing: bool
+
+
+@dataclass(frozen=True)
+class EvenWeight:
+    """A weight with which two rows score the same, all others as they are."""
+
+    attribute: str
+    weight: float  #: as it is
+    even: float
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Why a row scores what it scores.
+
+    Attributes:
+        parts: of the attributes whose weight is not 0, the largest first. Their sum is the score, but for rounding.
+        others: those of the other row; empty without one.
+        even: the smallest change first; empty without another row, or if one misses a value that is ranked.
+    """
+
+    parts: tuple[ScorePart, ...]
+    others: tuple[ScorePart, ...]
+    even: tuple[EvenWeight, ...]

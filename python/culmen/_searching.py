@@ -1,0 +1,110 @@
+"""One search of an index, or of its copy on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ._errors import InvalidArgument
+from ._numbers import real_number
+from ._progress import Progress, shown
+from ._queries import KOrEach, as_matrix, by_name, check_types, in_numbers, integer, is_matrix
+from ._result import BatchResult, Out, Result
+from ._schema import Schema
+from ._wanted import Each, have_lists, refuse_lists_of_one
+
+
+def search(
+    handle: Any,
+    schema: Schema,
+    weights: Any,
+    k: KOrEach,
+    rest: tuple[Any, ...],
+    out: Out | None = None,
+    progress: Progress | bool | None = None,
+) -> Result | BatchResult:
+    """The rest: where, min_score, scale, missing, terms, engine; and threads for an index."""
+    if have_lists(k, *rest[:2]):
+        return _search_each(handle, schema, weights, k, rest, out, progress)
+    k, rest = in_numbers(k, rest)
+    try:
+        kind = type(weights)
+        if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the usual ones need no conversion
+            if is_matrix(weights):
+                matrix = as_matrix(weights, schema.names)
+                check_out(out, len(matrix), k)
+                with shown(progress) as report:
+                    answers = handle.search_matrix(matrix, k, *rest, out, report)
+                    if report is not None:
+                        report("searching", 1.0)
+                return BatchResult(answers, schema, out)
+            weights = by_name(weights)
+        if out is not None:
+            raise InvalidArgument("out takes the answers to a matrix of weights; these are of one query")
+        if progress is not None and progress is not False:
+            raise InvalidArgument("progress is of a matrix of weights; these are of one query")
+        return Result(handle.search(weights, k, *rest), schema)
+    except TypeError:
+        check_types(k, *rest)
+        raise
+
+
+def search_page(
+    handle: Any, schema: Schema, weights: Any, k: Any, rest: tuple[Any, ...], after: Any, per: Any
+) -> Result:
+    """One query, of which the rows behind a cursor, or some of each group, are wanted."""
+    k, rest = in_numbers(k, rest)
+    check_types(k, *rest)
+    if after is not None:
+        if not isinstance(after, (tuple, list)) or len(after) != 2:
+            raise InvalidArgument("after is the (score, id) of the last row before, as Result.cursor")
+        after = (real_number("the score of after", after[0]), integer("the id of after", after[1]))
+    if per is not None:
+        if not isinstance(per, Mapping) or len(per) != 1:
+            raise InvalidArgument('per is a column and how many rows of each value: {"brand": 2}')
+        [(column, most)] = per.items()
+        per = (str(column), integer("per", most))
+        if per[1] < 1:
+            raise InvalidArgument(f"at most {per[1]} rows per {column!r}; ask for one at least")
+    return Result(handle.search_page(by_name(weights), k, *rest, after, per), schema)
+
+
+def _search_each(
+    handle: Any, schema: Schema, weights: Any, k: Any, rest: tuple[Any, ...], out: Any, progress: Any
+) -> BatchResult:
+    """Queries of which each has a k, a filter or a min_score of its own."""
+    if not is_matrix(weights):
+        refuse_lists_of_one()
+    if out is not None:
+        raise InvalidArgument("out takes answers that are all of one k, filter and min_score")
+    matrix = as_matrix(weights, schema.names)
+    where, min_score, scale, missing, terms, engine, *threads = rest
+    others = (scale, missing, terms, engine, *(integer("threads", count) for count in threads))
+    wanted = Each.of(k, where, min_score, others, len(matrix))
+    with shown(progress) as report:
+        answers = wanted.search(handle, matrix, *others, report)
+        if report is not None:
+            report("searching", 1.0)
+    return BatchResult(answers, schema)
+
+
+def check_out(out: Any, num_queries: int, k: int | None) -> None:
+    if out is None:
+        return
+    if k is None:
+        raise InvalidArgument("out needs a k, by which its arrays are wide")
+    if not isinstance(out, tuple) or len(out) != 3:
+        raise InvalidArgument("out is three arrays: (ids, scores, counts)")
+    needed = {
+        "ids": (np.int64, (num_queries, k)),
+        "scores": (np.float64, (num_queries, k)),
+        "counts": (np.uint32, (num_queries,)),
+    }
+    for array, (name, (dtype, shape)) in zip(out, needed.items(), strict=True):
+        if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != shape:
+            found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+            raise InvalidArgument(f"out: the {name} are a NumPy array {np.dtype(dtype)} {shape}, not {found}")
+        if not (array.flags.c_contiguous and array.flags.writeable):
+            raise InvalidArgument(f"out: the array of {name} is not contiguous, or read-only")

@@ -1,0 +1,151 @@
+"""Pages, rows of each group, ranks and reasons; against DuckDB's window functions on random tables."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+
+import culmen
+
+
+def build():
+    rows = {"price": [80, 120, 60, 80], "rating": [7, 9, None, 7], "brand": ["LG", "Sony", "LG", None]}
+    return culmen.Index.build(rows, ["price:low", "rating"], id=[1, 2, 3, 4])
+
+
+def test_pages_joined_are_the_long_answer():
+    rng = np.random.default_rng(3)
+    index = culmen.Index.build({"a": rng.integers(0, 9, 500), "b": rng.integers(0, 5, 500)}).snapshot()
+    whole = index.search({"a": 1, "b": -2}, k=500)
+    joined, cursor = [], None
+    while True:
+        page = index.search({"a": 1, "b": -2}, k=37, after=cursor)
+        if len(page) == 0:
+            break
+        joined += zip(page.ids.tolist(), page.scores.tolist())
+        cursor = page.cursor
+    assert joined == list(zip(whole.ids.tolist(), whole.scores.tolist()))
+    assert page.cursor is None
+
+
+def test_arguments_that_cannot_be_are_refused():
+    index = build()
+    for after in ("x", 3, (1,), (math.nan, 1)):
+        with pytest.raises(culmen.InvalidArgument):
+            index.search({"rating": 1}, after=after)
+    for per in ("brand", {}, {"brand": 0}, {"brand": 1, "price": 1}, {"nobrand": 1}):
+        with pytest.raises(culmen.InvalidArgument):
+            index.search({"rating": 1}, per=per)
+    with pytest.raises(culmen.InvalidArgument, match="of one query"):
+        index.search([[1, 0]], per={"brand": 1})
+
+
+def test_ranks_counts_and_reasons():
+    index = build()
+    assert index.rank_of({"rating": 1}, 4) == culmen.RowRank(3, 7.0)
+    assert index.rank_of({"rating": 1}, 3) is None
+    assert index.rank_of({"rating": 1}, 4, where="brand is null").rank == 1
+    assert index.count_above({"price": -1}, -100) == 3
+    reasons = index.why({"price": -1, "rating": 10}, 1, 2)
+    assert [(part.attribute, part.part) for part in reasons.parts] == [("price", -80.0), ("rating", 70.0)]
+    assert reasons.even[0] == culmen.EvenWeight("price", -1.0, -0.5)
+    assert index.why({"rating": 1}, 3).parts[0].is_missing
+    with pytest.raises(culmen.InvalidArgument, match="no row"):
+        index.why({"rating": 1}, 99)
+
+
+def test_rows_are_erased_by_a_filter():
+    index = build()
+    assert index.erase(where="brand = 'LG'") == 2
+    assert index.ids().tolist() == [2, 4]
+    for arguments in ({}, {"ids": [1], "where": "price > 1"}):
+        with pytest.raises(culmen.InvalidArgument, match="say which rows"):
+            index.erase(**arguments)
+
+
+def test_answers_are_arrow_streams_and_no_arrays():
+    pa = pytest.importorskip("pyarrow")
+    result = build().search({"rating": 1})
+    assert pa.table(result).column_names == ["id", "score", "price", "rating", "brand"]
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match="to_pandas"):
+        pandas.DataFrame(result)
+
+
+def test_csv_dialects(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("name;preis\nA;15.990\n")
+    with pytest.raises(culmen.InputError, match="CsvDialect"):
+        culmen.Index.from_files(path)
+    dialect = culmen.CsvDialect(decimal=",")
+    assert culmen.Index.from_files(path, dialect=dialect).search({"preis": 1}).scores.tolist() == [15990.0]
+    path.write_text("2019,2020\n1,unknown\n")
+    index = culmen.Index.from_files(path, dialect=culmen.CsvDialect(header=False, null_words=["unknown"]))
+    assert len(index) == 2 and index.attributes == ("a0", "a1")
+    with pytest.raises(culmen.InvalidArgument, match="single characters"):
+        culmen.Index.from_files(path, dialect=culmen.CsvDialect(delimiter="ab"))
+    with pytest.raises(culmen.InvalidArgument, match="delimiter"):
+        culmen.Index.from_files(path, dialect=culmen.CsvDialect(delimiter="x"))
+
+
+def test_json_lines(tmp_path):
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"a": 1, "name": "x"}\n{"name": "y", "a": null}\n')
+    index = culmen.Index.from_files(path, label="name")
+    assert [row.label for row in index.search({"a": 1})] == ["x"]
+
+
+NUM_QUESTIONS = int(os.environ.get("CULMEN_TEST_CASES") or 2000)
+
+
+@pytest.mark.parametrize("suite", range(2))
+def test_questions_are_answered_as_window_functions_do(suite):
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    from test_duckdb_oracle import RandomTable, RandomWhere
+
+    questions_of_table = 20
+    for seed in range(1 + suite, 1 + NUM_QUESTIONS // questions_of_table, 2):
+        rng = np.random.default_rng(10_000 + seed)
+        table = RandomTable(rng)
+        arrow = table.arrow()
+        index = culmen.Index.build(arrow, table.attributes, id="id", leaf_rows=16)
+        connection = duckdb.connect()
+        connection.execute("set threads to 1")
+        connection.register("source", arrow)
+        connection.execute("create table t as select * from source")
+        stored = {column.name for column in index.schema if column.role == "stored"}
+        for _ in range(questions_of_table):
+            ask(index, connection, table, [n for n in table.columns if n != "id" and n not in stored], RandomWhere)
+
+
+def ask(index, connection, table, columns, RandomWhere):
+    rng = table.rng
+    weights = rng.integers(-8, 9, len(table.attributes)) / 4.0
+    if not weights.any():
+        weights[0] = 1
+    weights = {name: float(weight) for name, weight in zip(table.attributes, weights) if weight != 0}
+    score = " + ".join(f"{weight!r}::double * {name}" for name, weight in weights.items())
+    where = RandomWhere(table).tree(int(rng.integers(0, 4)))[0]
+    column, most = columns[rng.integers(len(columns))], int(rng.integers(1, 4))
+    k = int(rng.choice([1, 3, 16, 10_000]))
+    order = f"""(select id, {score} as score, row_number() over (order by {score} desc, id) as rank,
+        row_number() over (partition by {column} order by {score} desc, id) as in_group
+        from t where ({where}) and ({score}) is not null)"""
+    rows = connection.sql(f"select id, score, rank, in_group from {order} order by rank").fetchall()
+    at = rows[rng.integers(len(rows))] if rows else (0, 0.5, 0, 0)
+    after = (at[1], at[0])
+    behind = [(id, s) for id, s, _, _ in rows if s < at[1] or (s == at[1] and id > at[0])]
+    engine = str(rng.choice(["auto", "bounded", "scan", "gta", "ta"]))
+    found = index.search(weights, k, where=where, after=after, engine=engine)
+    assert list(zip(found.ids.tolist(), found.scores.tolist())) == behind[:k], (score, where, after)
+    grouped = [(id, s) for id, s, _, in_group in rows if in_group <= most]
+    found = index.search(weights, k, where=where, per={column: most})
+    assert list(zip(found.ids.tolist(), found.scores.tolist())) == grouped[:k], (score, where, column, most)
+    grouped = [row for row in grouped if row in set(behind)]
+    found = index.search(weights, k, where=where, per={column: most}, after=after)
+    assert list(zip(found.ids.tolist(), found.scores.tolist())) == grouped[:k], (score, where, column, most, after)
+    assert index.count_above(weights, at[1], where=where) == sum(s > at[1] for _, s, _, _ in rows), (score, where)
+    if rows:
+        assert index.rank_of(weights, at[0], where=where) == culmen.RowRank(at[2], at[1]), (score, where, at)

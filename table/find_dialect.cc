@@ -1,0 +1,298 @@
+#include "table/find_dialect.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "culmen/error.h"
+#include "table/csv_parser.h"
+#include "table/csv_record.h"
+#include "table/text.h"
+
+namespace culmen::io {
+namespace {
+
+constexpr std::string_view kDelimiters = ",\t;|";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// Walks over the complete records of a sample that are not blank.
+class SampleRecords {
+ public:
+  SampleRecords(std::string_view sample, bool is_whole, char delimiter)
+      : splitter_(delimiter, kMaxColumns),
+        pos_(sample.data()),
+        end_(sample.data() + sample.size()),
+        is_whole_(is_whole) {}
+
+  // Returns false at the end, and at a record that cannot be split.
+  bool next() {
+    for (; pos_ != end_; pos_ = splitter_.next()) {
+      if (splitter_.split(pos_, end_, is_whole_) != RecordState::complete) return false;
+      line_ = next_line_;
+      next_line_ += splitter_.num_lines();
+      if (!splitter_.is_blank()) {
+        pos_ = splitter_.next();
+        return true;
+      }
+    }
+    return false;
+  }
+  const std::vector<CsvField>& fields() const { return splitter_.fields(); }
+  std::uint64_t line() const { return line_; }
+
+ private:
+  RecordSplitter splitter_;
+  const char* pos_;
+  const char* end_;
+  bool is_whole_;
+  std::uint64_t line_ = 1, next_line_ = 1;
+};
+
+// How well a delimiter fits: the number of columns, and whether all of the first records have so many.
+struct Fit {
+  std::size_t num_columns = 0;
+  bool is_regular = false;
+
+  bool is_better_than(const Fit& other) const {
+    if (is_regular != other.is_regular) return is_regular;
+    return num_columns > other.num_columns;
+  }
+};
+
+Fit fit_of(std::string_view sample, bool is_whole, char delimiter) {
+  constexpr int kMaxRecords = 100;
+  SampleRecords records(sample, is_whole, delimiter);
+  if (!records.next()) return {};
+  Fit fit = {records.fields().size(), records.fields().size() > 1};
+  for (int i = 0; i < kMaxRecords && records.next(); ++i)
+    fit.is_regular &= records.fields().size() == fit.num_columns;
+  return fit;
+}
+
+// The usual one, unless another fits better.
+char find_delimiter(std::string_view sample, bool is_whole, char usual) {
+  char best = usual;
+  Fit best_fit = fit_of(sample, is_whole, usual);
+  for (const char delimiter : kDelimiters) {
+    const Fit fit = fit_of(sample, is_whole, delimiter);
+    // Ragged files are reported by their usual delimiter, if their header has it.
+    if (!fit.is_better_than(best_fit) || (!fit.is_regular && best_fit.num_columns > 1)) continue;
+    best = delimiter;
+    best_fit = fit;
+  }
+  return best;
+}
+
+struct Place {
+  std::uint64_t line = 0;
+  std::size_t column = 0;
+  std::string text;
+};
+
+// What the numbers of some cells tell.
+struct Evidence {
+  std::optional<Place> point,
+      comma;  // the first number whose mark is a decimal one for certain, as its groups may tell
+  std::optional<Place> open;  // the first that may be read in two ways
+  std::size_t num_open_points = 0;
+  bool has_open_comma = false;
+  bool has_open_zero = false;  // one that may be read in two ways ends with a zero
+  bool by_point = false, by_comma = false, by_apostrophe = false, by_blank = false;
+
+  void add(const NumberShape& shape, const Place& place) {
+    if ((shape.has_point || shape.groups_by_comma) && !point) point = place;
+    if ((shape.has_comma || shape.groups_by_point) && !comma) comma = place;
+    const bool is_open = shape.may_have_point || shape.may_have_comma;
+    if (is_open && !open) open = place;
+    num_open_points += shape.may_have_point ? 1 : 0;
+    has_open_comma |= shape.may_have_comma;
+    has_open_zero |= is_open && shape.ends_with_zero;
+    by_point |= shape.groups_by_point;
+    by_comma |= shape.groups_by_comma;
+    by_apostrophe |= shape.groups_by_apostrophe;
+    by_blank |= shape.groups_by_blank;
+  }
+
+  void merge(const Evidence& other) {
+    if (!point) point = other.point;
+    if (!comma) comma = other.comma;
+    if (!open) open = other.open;
+    num_open_points = std::max(num_open_points, other.num_open_points);
+    has_open_comma |= other.has_open_comma;
+    has_open_zero |= other.has_open_zero;
+    by_point |= other.by_point;
+    by_comma |= other.by_comma;
+    by_apostrophe |= other.by_apostrophe;
+    by_blank |= other.by_blank;
+  }
+};
+
+struct SampledColumn {
+  Evidence evidence;
+  ColumnForm form;
+  bool holds_numbers = true;  // and missing values alone
+  bool may_group_by_blank = false;
+};
+
+std::vector<SampledColumn> sample_columns(SampleRecords& records, std::size_t num_columns,
+                                          const CellForm& words) {
+  std::vector<SampledColumn> columns(num_columns);
+  std::string scratch;
+  while (records.next()) {
+    if (records.fields().size() != num_columns) break;
+    for (std::size_t i = 0; i < num_columns; ++i) {
+      SampledColumn& column = columns[i];
+      if (!column.holds_numbers) continue;
+      const std::string_view cell = trim_blanks(field_value(records.fields()[i], scratch));
+      if (cell.empty() || words.is_null_word(cell)) continue;
+      const NumberShape shape = shape_of(cell);
+      column.holds_numbers = shape.is_number;
+      if (!shape.is_number) continue;
+      if (!column.form.unit) column.form.unit = shape.unit;
+      column.form.has_groups |= shape.has_groups();
+      column.may_group_by_blank |= shape.may_group_by_blank;
+      column.evidence.add(shape, {records.line(), i + 1, std::string(cell)});
+    }
+  }
+  for (SampledColumn& column : columns)
+    column.holds_numbers &= !column.may_group_by_blank || column.evidence.by_blank;
+  return columns;
+}
+
+[[noreturn]] void ask_for_decimal(const std::string& name, const Place& place, const std::string& what) {
+  throw_csv_fault(name, place.line, place.column, what, InputError::Remedy::give_decimal);
+}
+
+// In a file with commas between cells, numbers have decimal points, unless what they hold speaks against it. Numbers that
+// programs write end with no zero behind the point, and do not all have three digits there.
+bool is_usual_point(const Evidence& evidence, char delimiter) {
+  constexpr std::size_t kFewNumbers = 20;
+  return delimiter == ',' && !evidence.has_open_comma && !evidence.has_open_zero &&
+         evidence.num_open_points < kFewNumbers;
+}
+
+void find_marks(const Evidence& evidence, FoundDialect& found, const std::string& name) {
+  CsvDialect& dialect = found.dialect;
+  const bool is_decimal_given = dialect.decimal.has_value();
+  if (!is_decimal_given) {
+    const char delimiter = *dialect.delimiter;
+    if (evidence.point && evidence.comma && (delimiter != ',' || evidence.open))
+      ask_for_decimal(
+          name, *evidence.comma,
+          "expected one decimal mark in the whole file, found " + quote_excerpt(evidence.comma->text) +
+              " beside " + quote_excerpt(evidence.point->text) + " in line " +
+              std::to_string(evidence.point->line) + ": which of point and comma is the decimal mark?");
+    if (!evidence.point && !evidence.comma && evidence.open && !is_usual_point(evidence, delimiter))
+      ask_for_decimal(name, *evidence.open,
+                      "no number says whether " + quote_excerpt(evidence.open->text) +
+                          " has a decimal mark or one between thousands");
+    dialect.decimal = evidence.comma && !evidence.point ? ',' : '.';
+    found.form.is_settled = delimiter == ',' || evidence.point || evidence.comma || evidence.open;
+  }
+  if (!dialect.thousands) {
+    const bool is_point = *dialect.decimal == '.';
+    // Beside a decimal mark that is given, the other one can only be between thousands.
+    const bool by_other = (is_decimal_given && !evidence.by_apostrophe && !evidence.by_blank) ||
+                          (is_point ? evidence.by_comma || evidence.has_open_comma
+                                    : evidence.by_point || evidence.num_open_points > 0);
+    dialect.thousands = by_other                 ? (is_point ? ',' : '.')
+                        : evidence.by_apostrophe ? '\''
+                        : evidence.by_blank      ? ' '
+                                                 : '\0';
+  }
+}
+
+// Whether the first line holds names.
+bool find_header(const SampleRecords& records, std::size_t num_columns, const ReadOptions& options,
+                 const std::string& name) {
+  const bool are_names_known = !options.attributes.empty() || options.schema || !options.id_column.empty() ||
+                               !options.label_column.empty();
+  const std::vector<CsvField>& fields = records.fields();
+  bool has_fraction = false;
+  for (const CsvField& field : fields) {
+    const NumberShape shape = shape_of(field.text);
+    if (field.quoted || !shape.is_number) return true;
+    has_fraction |= shape.has_point || shape.has_comma || field.text.find('-') != std::string_view::npos;
+  }
+  if (are_names_known || num_columns == 0) return true;
+  if (!has_fraction)
+    throw_csv_fault(
+        name, records.line(), 1,
+        "expected a header line, found only numbers: are they names, which may have quotes, or the first row "
+        "of a file without a header?",
+        InputError::Remedy::give_header);
+  return false;
+}
+
+}  // namespace
+
+void check_dialect(const CsvDialect& dialect) {
+  const auto check = [](const std::optional<char>& mark, std::string_view known, const char* what) {
+    if (mark && known.find(*mark) == std::string_view::npos)
+      throw InvalidArgument(std::string("expected ") + what + ", found " + quote_excerpt({&*mark, 1}));
+  };
+  check(dialect.delimiter, kDelimiters, "a comma, tab, semicolon or bar as the delimiter");
+  check(dialect.decimal, ".,", "a point or comma as the decimal mark");
+  check(dialect.thousands, {",.' \0", 5}, "a comma, point, apostrophe or blank between thousands");
+  if (dialect.decimal && dialect.decimal == dialect.thousands)
+    throw InvalidArgument("the decimal mark and the mark between thousands are both " +
+                          quote_excerpt({&*dialect.decimal, 1}));
+}
+
+FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, const ReadOptions& options,
+                          const std::string& name) {
+  if (sample.starts_with(kByteOrderMark)) sample.remove_prefix(kByteOrderMark.size());
+  FoundDialect found = {
+      .dialect = options.dialect, .form = {.null_words = options.dialect.null_words}, .columns = {}};
+  CsvDialect& dialect = found.dialect;
+  if (!dialect.delimiter) dialect.delimiter = find_delimiter(sample, is_whole, usual);
+  SampleRecords records(sample, is_whole, *dialect.delimiter);
+  const bool has_records = records.next();
+  const std::size_t num_columns = has_records ? records.fields().size() : 0;
+  if (!dialect.has_header)
+    dialect.has_header = !has_records || find_header(records, num_columns, options, name);
+  if (!*dialect.has_header) records = SampleRecords(sample, is_whole, *dialect.delimiter);
+  Evidence evidence;
+  const std::vector<SampledColumn> columns = sample_columns(records, num_columns, found.form);
+  for (const SampledColumn& column : columns)
+    if (column.holds_numbers) evidence.merge(column.evidence);
+  find_marks(evidence, found, name);
+  for (const SampledColumn& column : columns) {
+    found.columns.push_back(column.holds_numbers ? column.form : ColumnForm{});
+    found.columns.back().has_groups |= (dialect.thousands == '.' && column.evidence.num_open_points > 0) ||
+                                       (dialect.thousands == ',' && column.evidence.has_open_comma);
+  }
+  if (dialect.thousands == dialect.decimal) dialect.thousands = '\0';
+  found.form.decimal = *dialect.decimal;
+  found.form.thousands = *dialect.thousands;
+  return found;
+}
+
+}  // namespace culmen::io
+
+namespace culmen {
+namespace {
+
+std::string_view delimiter_text(char delimiter) {
+  return delimiter == ';' ? "semicolons" : delimiter == '\t' ? "tabs" : delimiter == '|' ? "bars" : "commas";
+}
+
+std::string_view thousands_text(char mark) {
+  return mark == '.' ? "points" : mark == ',' ? "commas" : mark == '\'' ? "apostrophes" : "blanks";
+}
+
+}  // namespace
+
+std::string describe(const CsvDialect& dialect) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text.append(text.empty() ? "" : ", ").append(part); };
+  if (dialect.delimiter && *dialect.delimiter != ',')
+    add(std::string(delimiter_text(*dialect.delimiter)) + " between cells");
+  if (dialect.decimal && *dialect.decimal == ',') add("decimal commas");
+  if (dialect.thousands && *dialect.thousands != '\0')
+    add(std::string(thousands_text(*dialect.thousands)) + " between thousands");
+  if (dialect.has_header && !*dialect.has_header) add("no header");
+  return text;
+}
+
+}  // namespace culmen

@@ -1,0 +1,298 @@
+#include "table/json_lines.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "culmen/error.h"
+#include "table/csv_record.h"
+#include "table/row_lines.h"
+#include "table/text.h"
+
+namespace culmen::io {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+constexpr std::size_t kReadBytes = std::size_t{256} << 10;
+
+bool is_json_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+void append_quoted(std::string_view text, std::string& out) {
+  out += '"';
+  for (;;) {
+    const std::size_t quote = std::min(text.find('"'), text.size());
+    out.append(text.substr(0, quote));
+    if (quote == text.size()) break;
+    out += "\"\"";
+    text.remove_prefix(quote + 1);
+  }
+  out += '"';
+}
+
+class JsonLinesSource : public ByteSource {
+ public:
+  JsonLinesSource(std::unique_ptr<ByteSource> lines, std::string name)
+      : lines_(std::move(lines)), name_(std::move(name)) {}
+
+  std::size_t read(char* out, std::size_t num_bytes) override {
+    std::size_t done = take(out, num_bytes);
+    while (done < num_bytes && !is_at_end_) {
+      // The names of the columns are those of a megabyte.
+      const std::size_t wanted = names_.empty() ? kSampleBytes : kReadBytes;
+      const std::size_t begin = pending_.size();
+      pending_.resize(begin + wanted);
+      pending_.resize(begin + lines_->read(pending_.data() + begin, wanted));
+      is_at_end_ = pending_.size() < begin + wanted;
+      transcode();
+      done += take(out + done, num_bytes - done);
+    }
+    return done;
+  }
+
+  std::optional<std::size_t> read_available(char* out, std::size_t num_bytes) override {
+    if (const std::size_t done = take(out, num_bytes); done > 0 || is_at_end_) return done;
+    const std::size_t begin = pending_.size();
+    pending_.resize(begin + kReadBytes);
+    const std::optional<std::size_t> got = lines_->read_available(pending_.data() + begin, kReadBytes);
+    pending_.resize(begin + got.value_or(0));
+    is_at_end_ = got == std::size_t{0};
+    if (got) transcode();
+    const std::size_t done = take(out, num_bytes);
+    return done > 0 || is_at_end_ ? std::optional(done) : std::nullopt;
+  }
+
+  std::optional<std::uint64_t> num_bytes() const override { return std::nullopt; }
+
+  bool rewind() override {
+    if (!lines_->rewind()) return false;
+    pending_.clear();
+    ready_.clear();
+    taken_ = 0;
+    line_ = 0;
+    has_header_ = is_at_end_ = false;
+    return true;
+  }
+
+  Progress progress() const override { return lines_->progress(); }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw InputError(place_of_line(name_, line_) + ": " + what);
+  }
+
+  std::size_t take(char* out, std::size_t num_bytes) {
+    const std::size_t count = std::min(num_bytes, ready_.size() - taken_);
+    if (count > 0) std::memcpy(out, ready_.data() + taken_, count);
+    taken_ += count;
+    if (taken_ == ready_.size()) {
+      ready_.clear();
+      taken_ = 0;
+    }
+    return count;
+  }
+
+  // Moves the complete lines of pending_ to ready_.
+  void transcode() {
+    pending_.reserve(pending_.size() + simdjson::SIMDJSON_PADDING);
+    if (names_.empty()) find_names();
+    if (!has_header_ && !names_.empty()) write_header();
+    const std::size_t end = for_each_line([this](std::string_view line) { write_line(line); });
+    pending_.erase(0, end);
+    if (pending_.size() > kMaxLineBytes) refuse_long_line();
+    if (is_at_end_ && names_.empty()) {
+      line_ = 1;
+      refuse("expected an object with names and values, found an empty file");
+    }
+  }
+
+  void refuse_long_line() {
+    ++line_;
+    refuse("a line longer than 16 MiB");
+  }
+
+  // Returns the number of bytes of the lines. The last line of the file needs no line feed.
+  std::size_t for_each_line(const auto& call) {
+    std::size_t begin = 0;
+    while (begin < pending_.size()) {
+      std::size_t end = pending_.find('\n', begin);
+      if (end == std::string::npos && !is_at_end_) break;
+      end = std::min(end, pending_.size());
+      ++line_;
+      std::size_t first = begin, last = end;
+      while (first < last && is_json_blank(pending_[first])) ++first;
+      while (last > first && is_json_blank(pending_[last - 1])) --last;
+      call(std::string_view(pending_.data() + first, last - first));
+      begin = std::min(end + 1, pending_.size());
+    }
+    return begin;
+  }
+
+  // Calls take(name, value) for each member of the object.
+  void for_each_member(std::string_view line, const auto& take_member) {
+    ondemand::document document;
+    const std::size_t room = pending_.capacity() - static_cast<std::size_t>(line.data() - pending_.data());
+    ondemand::object object;
+    if (const auto error = parser_.iterate(line.data(), line.size(), room).get(document)) refuse_json(error);
+    if (const auto error = document.get_object().get(object)) {
+      if (error == simdjson::INCORRECT_TYPE) refuse("expected an object, found " + quote_excerpt(line));
+      refuse_json(error);
+    }
+    for (auto member : object) {
+      std::string_view name;
+      ondemand::value value;
+      if (const auto error = member.unescaped_key().get(name)) refuse_json(error);
+      if (const auto error = member.value().get(value)) refuse_json(error);
+      take_member(name, value);
+    }
+    const char* rest = nullptr;
+    if (document.current_location().get(rest) == simdjson::SUCCESS) refuse("text after the object");
+  }
+
+  [[noreturn]] void refuse_json(simdjson::error_code error) const {
+    refuse(std::string("expected an object of JSON: ") + simdjson::error_message(error));
+  }
+
+  void find_names() {
+    const std::uint64_t line_before = line_;
+    for_each_line([this](std::string_view line) {
+      if (line.empty()) return;
+      for_each_member(line, [this](std::string_view name, ondemand::value& value) {
+        static_cast<void>(cell_of(value));  // reads it, so that the next member is found
+        if (!position_of_.emplace(std::string(name), names_.size()).second) return;
+        names_.emplace_back(name);
+        if (names_.size() > kMaxColumns)
+          refuse("expected at most " + std::to_string(kMaxColumns) + " names, found more");
+      });
+    });
+    line_ = line_before;
+  }
+
+  void write_header() {
+    has_header_ = true;
+    for (const std::string& name : names_) {
+      if (&name != names_.data()) ready_ += ',';
+      append_quoted(name, ready_);
+    }
+    ready_ += '\n';
+  }
+
+  struct Cell {
+    std::string_view text;
+    bool is_quoted = false;
+  };
+
+  // Valid until the next line is read.
+  Cell cell_of(ondemand::value& value) {
+    ondemand::json_type type{};
+    if (const auto error = value.type().get(type)) refuse_json(error);
+    std::string_view text;
+    switch (type) {
+      case ondemand::json_type::string:
+        if (const auto error = value.get_string().get(text)) refuse_json(error);
+        return {text, true};
+      case ondemand::json_type::array:
+      case ondemand::json_type::object:
+        if (const auto error = raw_text(value, type).get(text)) refuse_json(error);
+        return {text, true};
+      case ondemand::json_type::null:
+        if (!value.is_null()) refuse("a word that is none of JSON's");
+        return {};
+      case ondemand::json_type::boolean: {
+        bool is_true = false;
+        if (const auto error = value.get_bool().get(is_true)) refuse_json(error);
+        return {is_true ? "true" : "false"};
+      }
+      case ondemand::json_type::number:
+        break;
+    }
+    text = value.raw_json_token();
+    while (!text.empty() && (is_json_blank(text.back()) || text.back() == '\n')) text.remove_suffix(1);
+    double ignored = 0;
+    if (const auto error = value.get_double().get(ignored); error && error != simdjson::NUMBER_ERROR)
+      refuse_json(error);
+    return {text};
+  }
+
+  static simdjson::simdjson_result<std::string_view> raw_text(ondemand::value& value,
+                                                              ondemand::json_type type) {
+    if (type == ondemand::json_type::array) {
+      ondemand::array array;
+      if (const auto error = value.get_array().get(array)) return error;
+      return array.raw_json();
+    }
+    ondemand::object object;
+    if (const auto error = value.get_object().get(object)) return error;
+    return object.raw_json();
+  }
+
+  void write_line(std::string_view line) {
+    if (line.empty()) {
+      ready_ += '\n';
+      return;
+    }
+    cells_.assign(names_.size(), std::nullopt);
+    std::size_t expected = 0;  // most objects have their members in one order
+    for_each_member(line, [&](std::string_view name, ondemand::value& value) {
+      std::size_t position = expected;
+      if (position >= names_.size() || names_[position] != name) {
+        const auto found = position_of_.find(std::string(name));
+        if (found == position_of_.end())
+          refuse("the name " + quote_excerpt(name) + " does not occur in the first megabyte of the file");
+        position = found->second;
+      }
+      if (cells_[position]) refuse("the name " + quote_excerpt(name) + " appears twice");
+      cells_[position] = cell_of(value);
+      expected = position + 1;
+    });
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      if (i > 0) ready_ += ',';
+      if (!cells_[i]) continue;
+      if (cells_[i]->is_quoted) {
+        append_quoted(cells_[i]->text, ready_);
+      } else {
+        ready_.append(cells_[i]->text);
+      }
+    }
+    ready_ += '\n';
+  }
+
+  std::unique_ptr<ByteSource> lines_;
+  const std::string name_;
+  ondemand::parser parser_;
+  std::string pending_;  // lines not yet transcoded
+  std::string ready_;    // CSV not yet taken
+  std::size_t taken_ = 0;
+  std::uint64_t line_ = 0;  // the current one, from 1
+  bool has_header_ = false, is_at_end_ = false;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::size_t> position_of_;
+  std::vector<std::optional<Cell>> cells_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> csv_of_json_lines(std::unique_ptr<ByteSource> lines, std::string name) {
+  return std::make_unique<JsonLinesSource>(std::move(lines), std::move(name));
+}
+
+FoundDialect dialect_of_json_lines(const ReadOptions& options) {
+  FoundDialect found;
+  found.dialect = {.delimiter = ',',
+                   .has_header = true,
+                   .decimal = '.',
+                   .thousands = '\0',
+                   .null_words = options.dialect.null_words};
+  found.form = {.quoted_are_texts = true, .null_words = options.dialect.null_words};
+  found.is_json_lines = true;
+  return found;
+}
+
+}  // namespace culmen::io

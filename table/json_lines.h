@@ -1,0 +1,26 @@
+// JSON Lines: an object on each line, read as the CSV that it stands for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "culmen/table_io.h"
+#include "table/byte_source.h"
+#include "table/csv_parser.h"
+#include "table/find_dialect.h"
+
+namespace culmen::io {
+
+// The source of that CSV: a header, and a line for each line of the file. Strings are in quotes, and so is the text of
+// lists and objects; null, and a name that an object lacks, are empty cells. The columns are the names that occur in the first
+// megabyte, or in what has arrived of a pipe. read() throws InputError naming the line for what is no such object.
+std::unique_ptr<ByteSource> csv_of_json_lines(std::unique_ptr<ByteSource> lines, std::string name);
+
+// How that CSV is written.
+FoundDialect dialect_of_json_lines(const ReadOptions& options);
+
+}  // namespace culmen::io

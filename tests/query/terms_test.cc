@@ -1,0 +1,184 @@
+// Terms of a score besides the weights: the functions themselves, their texts, what is refused, and that they prune. Answers
+// are in tests/cpu/fields_test.cc.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/elementary.h"
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "tests/cases.h"
+#include "tests/generators.h"
+
+namespace culmen::test {
+namespace {
+
+// In units of 2^-53 of the result.
+double error_in_units(double found, long double expected) {
+  return static_cast<double>(std::fabs((static_cast<long double>(found) - expected) / expected)) * 0x1p53;
+}
+
+TEST(Elementary, IsAsCloseAsItSays) {
+  Random random(1);
+  const double most = kElementaryError * 0x1p53;
+  const std::uint64_t cases = num_cases(200'000);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const double t = random.chance(0.5) ? random.uniform(0, 1020) : std::pow(2, random.uniform(-60, 3));
+    ASSERT_LE(error_in_units(exp2_of_minus(t), std::exp2(-static_cast<long double>(t))), most) << t;
+    const double x = random.chance(0.5) ? std::pow(2, random.uniform(-1000, 1000))
+                                        : 1 + random.sign() * std::pow(2, random.uniform(-50, -1));
+    if (x != 1) {
+      ASSERT_LE(error_in_units(log_of(x), std::log(static_cast<long double>(x))), most) << x;
+    }
+  }
+}
+
+TEST(Elementary, HasExactValuesAndEnds) {
+  EXPECT_EQ(exp2_of_minus(0), 1);
+  EXPECT_EQ(exp2_of_minus(1), 0.5);
+  EXPECT_EQ(exp2_of_minus(1074), 0x1p-1074);
+  EXPECT_EQ(exp2_of_minus(1e300), 0);
+  EXPECT_EQ(exp2_of_minus(std::numeric_limits<double>::infinity()), 0);
+  EXPECT_EQ(log_of(1), 0);
+  EXPECT_NEAR(log_of(0x1p-1074), -1074 * std::log(2.0), 1e-12);
+}
+
+template <typename F>
+std::string refusal_of(const F& call) {
+  try {
+    call();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "it was taken";
+}
+
+// price, rating; brand, day, reviews.
+Index shop() {
+  static const std::vector<double> prices = {80, 120, 95, 300}, ratings = {7, 9, 8, 9.5},
+                                   reviews = {0, 10, 1000, 3};
+  static const std::vector<std::int64_t> days = {20'000, 20'010, 20'020, 20'030};
+  static const std::string letters = "SonyLGSonyLG";
+  static const std::vector<char> bytes(letters.begin(), letters.end());
+  static const std::vector<std::uint64_t> ends = {0, 4, 6, 10, 12};
+  TableView table;
+  table.num_rows = 4;
+  table.attributes = {{"price", Preference::low}, {"rating"}};
+  table.columns = {prices, ratings};
+  table.fields = {{"brand", FieldRole::filter, {ColumnType::text}},
+                  {"day", FieldRole::filter, {ColumnType::date}},
+                  {"reviews"}};
+  table.field_views = {TextView{{bytes, ends}, {}}, ColumnView(days), ColumnView(reviews)};
+  return Index::build(table, {.leaf_rows = 16});
+}
+
+std::vector<double> scores_of(const std::string& terms, std::vector<double> weights = {0, 0}) {
+  const Index index = shop();
+  const SearchResult result =
+      index.search({.weights = std::move(weights), .k = 4, .terms = index.terms(terms)});
+  std::vector<double> scores;
+  for (const Hit& hit : result.hits) scores.push_back(hit.score);
+  return scores;
+}
+
+using Scores = std::vector<double>;
+
+TEST(Terms, ScoreAsTheContractSays) {
+  EXPECT_EQ(scores_of("near(price, 100)"), (Scores{-5, -20, -20, -200}));
+  EXPECT_EQ(scores_of("2 * near(price, 100)", {0, 1}), (Scores{-2, -31, -33, -390.5}));
+  EXPECT_EQ(scores_of("-near(price, 100)"), (Scores{200, 20, 20, 5}));
+  EXPECT_EQ(scores_of("decay(price, 80, 15)").front(), 1);
+  EXPECT_EQ(scores_of("decay(price, 80, 15)")[1], 0.5);
+  EXPECT_EQ(scores_of("decay(price, 80, 15, gauss)")[1], 0.5);
+  EXPECT_EQ(scores_of("decay(price, 80, 15, linear)"), (Scores{1, 0.5, 0, 0}));
+  EXPECT_EQ(scores_of("decay(day, '2024-10-04', 10, exp)"), (Scores{1, 0.5, 0.25, 0.125}));
+  EXPECT_EQ(scores_of("sqrt(rating)").front(), std::sqrt(9.5));
+  EXPECT_EQ(scores_of("saturate(reviews, 10)"), (Scores{1000.0 / 1010, 0.5, 3.0 / 13, 0}));
+  EXPECT_EQ(scores_of("log(reviews)").size(), 3U) << "of 0 there is none";
+  EXPECT_EQ(scores_of("log1p(reviews)").back(), 0);
+  EXPECT_EQ(scores_of("2 * [brand = 'LG'] + [brand = 'Sony']"), (Scores{2, 2, 1, 1}));
+  EXPECT_EQ(scores_of("[brand = 'LG' and price < 200] - 4*[\"rating\" >= 9]"), (Scores{0, 0, -3, -4}));
+  EXPECT_EQ(scores_of("[brand = 'a ] in a text'] + 0 * log(reviews)", {0, 1}), (Scores{9.5, 9, 8, 7}));
+}
+
+TEST(Terms, AreReadAsTheyAreWritten) {
+  const Index index = shop();
+  for (const std::string text :
+       {"near(price, 100)", "2.5 * decay(day, '2024-10-04', 7, gauss)", "-1 * log1p(reviews)",
+        "[brand = 'it''s'] + 3 * saturate(reviews, 0.25)", "0.001 * decay(price, -5, 1e300, linear)", ""}) {
+    std::string written;
+    for (const ScoreTerm& term : index.terms(text)) written += (written.empty() ? "" : " + ") + term.text();
+    EXPECT_EQ(index.terms(written), index.terms(text)) << written;
+  }
+}
+
+TEST(Terms, SayWhatIsWrongWithTheirText) {
+  const Index index = shop();
+  const auto fault = [&](const std::string& text) { return refusal_of([&] { (void)index.terms(text); }); };
+  EXPECT_NE(fault("near(price)").find("position 11: expected `,`"), std::string::npos)
+      << fault("near(price)");
+  EXPECT_NE(fault("closeness(price, 1)").find("there is no function closeness; known: near"),
+            std::string::npos);
+  EXPECT_NE(fault("2 near(price, 1)").find("expected `*`"), std::string::npos);
+  EXPECT_NE(fault("[price < 2").find("the bracket is not closed"), std::string::npos);
+  EXPECT_NE(fault("[]").find("expected a condition"), std::string::npos);
+  EXPECT_NE(fault("decay(price, 1, 2, cubic)").find("linear, exp or gauss"), std::string::npos);
+  EXPECT_NE(fault("near(price, 1) near(price, 2)").find("expected `+`, `-` or the end"), std::string::npos);
+  EXPECT_NE(fault("price").find("expected a function"), std::string::npos);
+  EXPECT_NE(fault("near(price, 1) +").find("expected a function"), std::string::npos);
+}
+
+TEST(Terms, AreRefusedIfTheyCannotBe) {
+  const Index index = shop();
+  const auto fault = [&](const std::vector<ScoreTerm>& terms) {
+    return refusal_of([&] { (void)index.search({.weights = {0, 1}, .terms = terms}); });
+  };
+  EXPECT_NE(fault({ScoreTerm::near("brand", 1.0)}).find("does not hold numbers"), std::string::npos);
+  EXPECT_NE(fault({ScoreTerm::log("day")}).find("does not hold numbers"), std::string::npos);
+  EXPECT_NE(fault({ScoreTerm::near("id", 1.0)}).find("ids are no numbers"), std::string::npos);
+  EXPECT_NE(fault({ScoreTerm::near("prize", 1.0)}).find("prize"), std::string::npos);
+  EXPECT_NE(fault({ScoreTerm::near("price", "far")}).find("number"), std::string::npos);
+  EXPECT_NE(fault({ScoreTerm::near("day", 20'000.0)}).find("date"), std::string::npos);
+  EXPECT_NE(fault({ScoreTerm::saturate("price", 0)}).find("above 0"), std::string::npos);
+  EXPECT_NE(fault({ScoreTerm::decay("price", 1.0, -2)}).find("above 0"), std::string::npos);
+  EXPECT_NE(fault({ScoreTerm::sqrt("price"), ScoreTerm::sqrt(0).times(2)}).find("is there twice"),
+            std::string::npos);
+  EXPECT_NE(fault({ScoreTerm::sqrt("price").times(std::nan(""))}).find("not finite"), std::string::npos);
+  EXPECT_NE(fault({ScoreTerm::near("price", 1e308).times(10)}).find("overflow"), std::string::npos);
+  EXPECT_NE(fault({ScoreTerm::when({})}).find("condition"), std::string::npos);
+  const auto without = [&](const std::vector<ScoreTerm>& terms) {
+    return refusal_of([&] { (void)index.search({.weights = {0, 0}, .terms = terms}); });
+  };
+  EXPECT_NE(without({}).find("all weights are zero"), std::string::npos);
+  EXPECT_NE(without({ScoreTerm::sqrt("price").times(0)}).find("all weights are zero"), std::string::npos);
+}
+
+// A hundred thousand rows: the best few of a term that the tree knows are found in few leaves.
+TEST(Terms, Prune) {
+  Random random(3);
+  std::vector<double> columns[3];
+  for (std::vector<double>& column : columns)
+    for (int row = 0; row < 100'000; ++row) column.push_back(random.unit());
+  TableView table;
+  table.num_rows = columns[0].size();
+  table.attributes = {{"a"}, {"b"}, {"c"}};
+  table.columns = {columns[0], columns[1], columns[2]};
+  const Index index = Index::build(table, {.partitioning = Partitioning::kd});
+  const auto share = [&](const std::vector<double>& weights, const std::string& terms) {
+    const SearchStats stats =
+        index.search({.weights = weights, .k = 10, .terms = index.terms(terms)}, {.engine = Engine::bounded})
+            .stats;
+    return static_cast<double>(stats.rows_scored) / 100'000;
+  };
+  EXPECT_LT(share({1, 1, 1}, ""), 0.02);
+  EXPECT_LT(share({1, 1, 1}, "0.1 * near(a, 0.5)"), 0.05);
+  EXPECT_LT(share({1, 1, 1}, "0.5 * log1p(b) + 0.3 * sqrt(c)"), 0.05);
+  EXPECT_LT(share({1, 1, 0}, "3 * near(c, 0.25)"), 0.3);
+  EXPECT_LT(share({0, 0, 0}, "near(a, 0.5) + near(b, 0.5) + near(c, 0.5)"), 0.1);
+}
+
+}  // namespace
+}  // namespace culmen::test

@@ -1,0 +1,236 @@
+// Files as the world writes them: delimiters, decimal commas, marks between thousands, units, words for missing values,
+// no header, blank lines.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/table_io.h"
+#include "table/byte_source.h"
+#include "table/cell_form.h"
+#include "table/csv_batches.h"
+#include "table/csv_reader.h"
+#include "tests/table/reader_testing.h"
+
+namespace culmen::io {
+namespace {
+
+using culmen::testing::column_of;
+using culmen::testing::error_of;
+using culmen::testing::fields_of;
+using culmen::testing::names_of;
+using Strings = std::vector<std::string>;
+using Numbers = std::vector<double>;
+
+// As from a file called .csv.
+Table read(std::string_view text, const ReadOptions& options = {}, const CsvTuning& tuning = {}) {
+  MemorySource source(text);
+  return read_csv(source, "t.csv", options, ',', tuning);
+}
+
+std::string error_in(std::string_view text, const ReadOptions& options = {}) {
+  return error_of<InputError>([&] { read(text, options); });
+}
+
+InputError::Remedy remedy_in(std::string_view text, const ReadOptions& options = {}) {
+  try {
+    read(text, options);
+  } catch (const InputError& error) {
+    return error.remedy();
+  }
+  return InputError::Remedy::none;
+}
+
+ReadOptions with(const CsvDialect& dialect) {
+  return {.dialect = dialect};
+}
+
+TEST(Dialect, DelimitersAreFound) {
+  for (const std::string delimiter : {",", ";", "\t", "|"}) {
+    const Table table = read("a" + delimiter + "b\n1" + delimiter + "2\n3" + delimiter + "4\n");
+    EXPECT_EQ(names_of(table), (Strings{"a", "b"})) << delimiter;
+    EXPECT_EQ(column_of(table, 1), (Numbers{2, 4})) << delimiter;
+    EXPECT_EQ(table.dialect.delimiter, delimiter[0]);
+  }
+  EXPECT_EQ(names_of(read("a;b\n1,5;2,25\n")), (Strings{"a", "b"}));
+  EXPECT_EQ(names_of(read("a,b\n\"1;x\",2\n\"3;y\",4\n")), (Strings{"b"})) << "marks in quotes are none";
+  EXPECT_EQ(names_of(read("a,n\n1,x;y\n2,z\n")), (Strings{"a"}));
+  EXPECT_EQ(error_in("a;b,c\n1,2\n3\n"), "t.csv:3:2: expected 2 fields as in the header, found 1")
+      << "a ragged file keeps the delimiter of its name, if the header has it";
+}
+
+TEST(Dialect, ADecimalCommaIsFound) {
+  const Table table = read("preis;rate\n1.234,50;0,23\n15.990;-4\n7;2,5e1\n");
+  EXPECT_EQ(column_of(table, 0), (Numbers{1234.5, 15990, 7}));
+  EXPECT_EQ(column_of(table, 1), (Numbers{0.23, -4, 25}));
+  EXPECT_EQ(describe(table.dialect), "semicolons between cells, decimal commas, points between thousands");
+}
+
+TEST(Dialect, MarksBetweenThousandsAreFound) {
+  EXPECT_EQ(column_of(read("votes,rating\n\"2,757\",7.8\n\"12,002,757\",8\n998,1\n"), 0),
+            (Numbers{2757, 12002757, 998}));
+  EXPECT_EQ(column_of(read("a,b\n1'234.5,1\n12'000,2\n"), 0), (Numbers{1234.5, 12000}));
+  EXPECT_EQ(column_of(read("a;b\n1 234,5;1\n12 000;2\n"), 0), (Numbers{1234.5, 12000}));
+  EXPECT_EQ(column_of(read("a;b\n1\xC2\xA0"
+                           "234;1\n12\xE2\x80\xAF"
+                           "000;2\n"),
+                      0),
+            (Numbers{1234, 12000}));
+  const Table table = read("a,tel\n1,555 123\n2,555 124\n");
+  EXPECT_EQ(names_of(table), (Strings{"a"})) << "a blank alone is not between groups";
+}
+
+TEST(Dialect, WhatMayBeReadInTwoWaysIsAskedFor) {
+  const Strings open = {"name;preis\nA;15.990\n", "preis\tx\n15.990\t1\n8.500\t2\n",
+                        "name,preis\nA,15.990\n", "a,b\n\"2,757\",1\n3,2\n",
+                        "a;b\n1,125;2\n",         "p|q\n1.125|2\n"};
+  for (const std::string& text : open) EXPECT_EQ(remedy_in(text), InputError::Remedy::give_decimal) << text;
+  EXPECT_EQ(error_in(open[0]),
+            "t.csv:2:2: no number says whether \"15.990\" has a decimal mark or one between thousands");
+  EXPECT_EQ(column_of(read(open[0], with({.decimal = ','})), 0), (Numbers{15990}));
+  EXPECT_EQ(column_of(read(open[0], with({.decimal = '.'})), 0), (Numbers{15.99}));
+  EXPECT_EQ(column_of(read(open[3], with({.decimal = '.'})), 0), (Numbers{2757, 3}));
+  EXPECT_EQ(column_of(read(open[3], with({.decimal = ','})), 0), (Numbers{2.757, 3}));
+}
+
+// One number of the file tells for all.
+TEST(Dialect, ANumberElsewhereTells) {
+  EXPECT_EQ(column_of(read("preis;rate\n15.990;0,5\n"), 0), (Numbers{15990}));
+  EXPECT_EQ(column_of(read("preis;rate\n15.990;0.5\n"), 0), (Numbers{15.99}));
+  EXPECT_EQ(column_of(read("preis;menge\n15.990;1.234.567\n"), 0), (Numbers{15990}));
+  EXPECT_EQ(remedy_in("preis;lat\n15,5;52.25\n"), InputError::Remedy::give_decimal) << "two tell otherwise";
+  const Table table = read("price,pair\n0.5,\"1,5\"\n");
+  EXPECT_EQ(names_of(table), (Strings{"price"})) << "among commas, 1,5 is a text";
+}
+
+// What programs write: no zero at the end, and seldom three digits in each.
+TEST(Dialect, AFewNumbersOfThreeDigitsAmongCommasHaveDecimalPoints) {
+  EXPECT_EQ(column_of(read("id,a\n7,121.125\n"), 1), (Numbers{121.125}));
+  std::string text = "a,b\n";
+  for (int i = 0; i < 20; ++i) text += "121.12" + std::to_string(1 + i % 9) + ",1\n";
+  EXPECT_EQ(remedy_in(text), InputError::Remedy::give_decimal);
+  EXPECT_EQ(column_of(read(text + "0.5,1\n"), 0)[0], 121.121);
+}
+
+// Numbers that come after the sample are not read silently either.
+TEST(Dialect, WhatComesAfterTheFirstMegabyteIsAskedForToo) {
+  std::string text = "a;b\n";
+  while (text.size() <= std::size_t{1} << 20) text += "1;2\n";
+  EXPECT_EQ(column_of(read(text + "2.5;1\n"), 0).back(), 2.5);
+  const std::string open = text + "15.990;1\n";
+  EXPECT_EQ(remedy_in(open), InputError::Remedy::give_decimal);
+  EXPECT_EQ(remedy_in(open, {.attributes = {{"a"}}}), InputError::Remedy::give_decimal);
+  EXPECT_EQ(column_of(read(open, with({.decimal = ','})), 0).back(), 15990);
+}
+
+TEST(Dialect, UnitsAreTheSameInAColumn) {
+  const Table table = read("rate,price,fee\n12%,$ 326,\"1,5 \xE2\x82\xAC\"\n-3 %,-$5,2 \xE2\x82\xAC\n",
+                           with({.decimal = ',', .thousands = '\0'}));
+  EXPECT_EQ(names_of(table), (Strings{"rate", "price", "fee"}));
+  EXPECT_EQ(column_of(table, 0), (Numbers{12, -3}));
+  EXPECT_EQ(column_of(table, 1), (Numbers{326, -5}));
+  EXPECT_EQ(column_of(table, 2), (Numbers{1.5, 2}));
+  EXPECT_EQ(fields_of(read("a,p\n1,$5\n2,5\n")), (Strings{"'$5'", "'5'"})) << "mixed ones are texts";
+  EXPECT_EQ(error_in("a,p\n1,$5\n2,\xC2\xA3"
+                     "5\n",
+                     {.attributes = {{"p"}}}),
+            "t.csv:3:2: expected a number in column \"p\", found \"\xC2\xA3"
+            "5\", and other numbers are in $");
+  EXPECT_EQ(error_in("a,p\n1,5\n2,5%\n", {.attributes = {{"p"}}}),
+            "t.csv:3:2: expected a number in column \"p\", found \"5%\", and other numbers have no unit");
+}
+
+TEST(Dialect, WordsAreMissingValues) {
+  const Table table = read("a,b\n1,-\nNA,2\nN/A,3\n?,4\nnone,5\n#N/A,6\n\\N,7\n");
+  EXPECT_EQ(names_of(table), (Strings{"a", "b"}));
+  EXPECT_TRUE(std::isnan(column_of(table, 0)[6]));
+  EXPECT_EQ(fields_of(read("a,b\n1,x\n2,-\n")), (Strings{"'x'", "'-'"}))
+      << "in a column of text they are texts";
+  const ReadOptions options = with({.null_words = Strings{"unknown"}});
+  const Table given = read("a,b\n1,x\nunknown,unknown\n", options);
+  EXPECT_TRUE(std::isnan(column_of(given, 0)[1]));
+  EXPECT_EQ(fields_of(given), (Strings{"'x'", "-"}));
+  EXPECT_EQ(fields_of(read("a,b\n1,2\n2,NA\n", options)), (Strings{"'2'", "'NA'"}))
+      << "in place of the usual ones";
+}
+
+TEST(Dialect, AFileWithoutAHeaderIsFound) {
+  const Table table = read("1.5,2\n3,4\n");
+  EXPECT_EQ(names_of(table), (Strings{"a0", "a1"}));
+  EXPECT_EQ(column_of(table, 0), (Numbers{1.5, 3}));
+  EXPECT_EQ(table.location_of_row(1), "t.csv:2");
+  EXPECT_EQ(describe(table.dialect), "no header");
+  EXPECT_EQ(remedy_in("2019,2020\n3,4\n"), InputError::Remedy::give_header) << "names may be numbers";
+  EXPECT_EQ(names_of(read("2019,2020\n3,4\n", with({.has_header = true}))), (Strings{"2019", "2020"}));
+  EXPECT_EQ(read("2019,2020\n3,4\n", with({.has_header = false})).num_rows, 2u);
+  EXPECT_EQ(names_of(read("x,2020\ny,4\n", with({.has_header = false}))), (Strings{"a1"}));
+}
+
+TEST(Dialect, BlankLinesAreNoRows) {
+  const Table table = read("\na,b\n1,2\n\n  \n3,4\n\n\n\r\n");
+  EXPECT_EQ(column_of(table, 0), (Numbers{1, 3}));
+  EXPECT_EQ(table.location_of_row(1), "t.csv:6");
+  EXPECT_EQ(error_in("a,b\n1,2\n\n3\n"), "t.csv:4:2: expected 2 fields as in the header, found 1");
+  EXPECT_EQ(read("a\n1\n\n2\n").num_rows, 3u) << "of one column, they are missing values";
+}
+
+TEST(Dialect, WhatItCannotBeIsRefused) {
+  const auto error = [](const CsvDialect& dialect) {
+    return error_of<InvalidArgument>([&] { read("a,b\n1,2\n", {.dialect = dialect}); });
+  };
+  EXPECT_EQ(error({.delimiter = 'x'}),
+            "expected a comma, tab, semicolon or bar as the delimiter, found \"x\"");
+  EXPECT_EQ(error({.decimal = ';'}), "expected a point or comma as the decimal mark, found \";\"");
+  EXPECT_EQ(error({.decimal = ',', .thousands = ','}),
+            "the decimal mark and the mark between thousands are both \",\"");
+}
+
+// Windows and chunks of any size find the same, and so do batches from a pipe.
+TEST(Dialect, IsTheSameHoweverTheFileIsCut) {
+  std::string text = "name;preis;anteil\n";
+  for (int i = 0; i < 500; ++i)
+    text += "n" + std::to_string(i) + ";" + std::to_string(i % 9 + 1) + "." + std::to_string(100 + i) +
+            ",5;" + std::to_string(i % 100) + " %\n" + (i % 7 == 0 ? "\n" : "");
+  const Table whole = read(text);
+  ASSERT_EQ(names_of(whole), (Strings{"preis", "anteil"}));
+  EXPECT_EQ(column_of(whole, 0)[1], 2101.5);
+  for (const std::size_t bytes : {1u, 7u, 64u, 1000u}) {
+    const Table cut = read(text, {}, {.window_bytes = bytes, .chunk_bytes = bytes});
+    EXPECT_EQ(column_of(cut, 0), column_of(whole, 0));
+    EXPECT_EQ(column_of(cut, 1), column_of(whole, 1));
+    EXPECT_EQ(cut.location_of_row(499), whole.location_of_row(499));
+  }
+  MemorySource source(text);
+  Numbers prices;
+  read_csv_in_batches(source, "t.csv", {}, ',', {.batch_rows = 77}, [&](const TableBatch& batch) {
+    for (std::size_t row = 0; row < batch.rows.num_rows; ++row)
+      prices.push_back(
+          culmen::testing::element_at<double>(batch.rows.columns[0].data + row * sizeof(double)));
+  });
+  EXPECT_EQ(prices, column_of(whole, 0));
+}
+
+TEST(CellForm, NumbersAreReadInTheirForm) {
+  const CellForm german = {.decimal = ',', .thousands = '.'};
+  std::string scratch;
+  const auto value = [&](std::string_view cell) {
+    const CellNumber read = german.read_number(cell, scratch);
+    return read.number.kind == NumberKind::finite ? read.number.value : NAN;
+  };
+  EXPECT_EQ(value("1.234.567,5"), 1234567.5);
+  EXPECT_EQ(value(" -12,25 "), -12.25);
+  EXPECT_EQ(value("+,5"), 0.5);
+  EXPECT_EQ(value("\xE2\x88\x92"
+                  "3"),
+            -3);
+  for (const char* none : {"15.99", "1.2345", "1234.567", ".123", "1..234", "1,2,3", "1.234.", "0.123",
+                           "1,5e", "-", ",", "", "12-3"})
+    EXPECT_TRUE(std::isnan(value(none))) << none;
+  EXPECT_EQ(german.read_number("nan", scratch).number.kind, NumberKind::nan);
+  EXPECT_EQ(german.read_number("-inf", scratch).number.kind, NumberKind::infinite);
+}
+
+}  // namespace
+}  // namespace culmen::io

@@ -1,0 +1,125 @@
+// JSON Lines: what each kind of value becomes, and what is refused, with its line.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/table_io.h"
+#include "table/csv_batches.h"
+#include "table/csv_reader.h"
+#include "table/json_lines.h"
+#include "tests/table/reader_testing.h"
+
+namespace culmen::io {
+namespace {
+
+using culmen::testing::column_of;
+using culmen::testing::error_of;
+using culmen::testing::fields_of;
+using culmen::testing::names_of;
+using Strings = std::vector<std::string>;
+using Numbers = std::vector<double>;
+
+Table read(std::string_view text, const ReadOptions& options = {}, const CsvTuning& tuning = {}) {
+  return read_json_lines(std::make_unique<MemorySource>(text), "t.jsonl", options, tuning);
+}
+
+std::string error_in(std::string_view text, const ReadOptions& options = {}) {
+  return error_of<InputError>([&] { read(text, options); });
+}
+
+TEST(JsonLines, NamesAreColumnsAndValuesHaveTheirTypes) {
+  const Table table = read(
+      R"({"price": 80.5, "stars": 4, "name": "Ritz \"R\"", "open": true, "day": "2025-06-01", "zip": "00501"}
+{"stars": 5, "price": 1e2, "name": "a,b\nc", "open": false, "day": "2025-06-02", "zip": "10115", "note": null}
+
+{"price": null, "stars": -7, "name": "", "open": null}
+)");
+  EXPECT_EQ(names_of(table), (Strings{"price", "stars"}));
+  EXPECT_EQ(column_of(table, 1), (Numbers{4, 5, -7}));
+  EXPECT_EQ(column_of(table, 0)[1], 100);
+  EXPECT_TRUE(std::isnan(column_of(table, 0)[2]));
+  EXPECT_EQ(table.attributes[1].format.type, ColumnType::integer);
+  ASSERT_EQ(table.fields.size(), 5u);
+  EXPECT_EQ(table.fields[1].format.type, ColumnType::boolean);
+  EXPECT_EQ(table.fields[2].format.type, ColumnType::date);
+  EXPECT_EQ(fields_of(table)[0], "'Ritz \"R\"'|1|20240|'00501'|-");
+  EXPECT_EQ(fields_of(table)[1], "'a,b\nc'|0|20241|'10115'|-");
+  EXPECT_EQ(fields_of(table)[2], "''|-|-|-|-");
+  EXPECT_EQ(table.location_of_row(2), "t.jsonl:4");
+}
+
+TEST(JsonLines, StringsAreTextsWhateverTheyHold) {
+  const Table table = read("{\"a\":1,\"b\":\"12\",\"c\":\"NA\"}\n{\"a\":2,\"b\":\"13\",\"c\":\"x\"}");
+  EXPECT_EQ(names_of(table), (Strings{"a"}));
+  EXPECT_EQ(fields_of(table), (Strings{"'12'|'NA'", "'13'|'x'"}));
+  EXPECT_EQ(error_in("{\"a\":1}\n{\"a\":\"2\"}\n", {.attributes = {{"a"}}}),
+            "t.jsonl:2:1: expected a number in column \"a\", found \"2\"");
+}
+
+TEST(JsonLines, ListsAndObjectsAreTheirText) {
+  EXPECT_EQ(fields_of(read("{\"a\":1,\"l\":[1, \"x\"]}\n{\"l\":{\"k\":[]},\"a\":2}\n")),
+            (Strings{"'[1, \"x\"]'", "'{\"k\":[]}'"}));
+}
+
+TEST(JsonLines, IdsAndLabelsAreColumns) {
+  const Table table =
+      read("{\"id\":7,\"n\":\"\xC3\xBC\",\"a\":1}\n{\"a\":2,\"n\":\"\\u00e9\",\"id\":-9007199254740993}\n",
+           {.id_column = "id", .label_column = "n"});
+  EXPECT_EQ(table.ids, (std::vector<std::int64_t>{7, -9007199254740993}));
+  EXPECT_EQ(culmen::testing::labels_of(table), (Strings{"\xC3\xBC", "\xC3\xA9"}));
+}
+
+TEST(JsonLines, WhatIsNoObjectIsRefusedWithItsLine) {
+  EXPECT_EQ(error_in(""), "t.jsonl:1: expected an object with names and values, found an empty file");
+  EXPECT_EQ(error_in("\n \n"), "t.jsonl:1: expected an object with names and values, found an empty file");
+  EXPECT_EQ(error_in("{\"a\":1}\n[1]\n"), "t.jsonl:2: expected an object, found \"[1]\"");
+  EXPECT_NE(error_in("{\"a\":1}\n{\"a\":1\n").find("t.jsonl:2: expected an object of JSON: "),
+            std::string::npos);
+  EXPECT_NE(error_in("{\"a\":1}\n\n{\"a\" 1}\n").find("t.jsonl:3: "), std::string::npos);
+  EXPECT_NE(error_in("{\"a\":tru}\n").find("t.jsonl:1: "), std::string::npos);
+  EXPECT_NE(error_in("{\"a\":\"\xFF\"}\n").find("t.jsonl:1: "), std::string::npos);
+  EXPECT_EQ(error_in("{\"a\":1} {\"a\":2}\n"), "t.jsonl:1: text after the object");
+  EXPECT_EQ(error_in("{\"a\":1,\"a\":2}\n"), "t.jsonl:1: the name \"a\" appears twice");
+}
+
+TEST(JsonLines, NamesThatComeLateAreRefused) {
+  std::string text;
+  while (text.size() <= kSampleBytes) text += "{\"a\":1}\n";
+  EXPECT_NE(error_in(text + "{\"b\":1}\n").find("the name \"b\" does not occur in the first megabyte"),
+            std::string::npos);
+  EXPECT_EQ(names_of(read("{\"a\":1}\n{\"b\":1}\n")), (Strings{"a", "b"}));
+}
+
+TEST(JsonLines, IsTheSameHoweverTheFileIsCut) {
+  std::string text;
+  for (int i = 0; i < 300; ++i)
+    text += "{\"a\": " + std::to_string(i) + ", \"t\": \"line\\n" + std::to_string(i % 3) + "\"}\n" +
+            (i % 50 == 0 ? "\n" : "");
+  const Table whole = read(text);
+  for (const std::size_t bytes : {1u, 7u, 100u}) {
+    const Table cut = read(text, {}, {.window_bytes = bytes, .chunk_bytes = bytes});
+    EXPECT_EQ(column_of(cut, 0), column_of(whole, 0));
+    EXPECT_EQ(fields_of(cut), fields_of(whole));
+    EXPECT_EQ(cut.location_of_row(299), "t.jsonl:306");
+  }
+  Numbers values;
+  read_json_lines_in_batches(
+      std::make_unique<MemorySource>(text), "t.jsonl", {}, {.batch_rows = 70}, [&](const TableBatch& batch) {
+        for (std::size_t row = 0; row < batch.rows.num_rows; ++row)
+          values.push_back(
+              culmen::testing::element_at<double>(batch.rows.columns[0].data + row * sizeof(double)));
+      });
+  EXPECT_EQ(values, column_of(whole, 0));
+}
+
+TEST(JsonLines, FilesAreReadByTheirNames) {
+  const culmen::testing::ScratchFolder folder;
+  EXPECT_EQ(column_of(read_table(folder.write("t.jsonl", "{\"a\":1}\n{\"a\":2}\n")), 0), (Numbers{1, 2}));
+  EXPECT_EQ(column_of(read_table(folder.write("t.NDJSON", "{\"a\":3}")), 0), (Numbers{3}));
+}
+
+}  // namespace
+}  // namespace culmen::io

@@ -1,0 +1,148 @@
+"""The program with files as the world writes them, and questions about pages, groups and single rows."""
+
+import bz2
+import json
+import lzma
+import shlex
+import unittest
+
+from program import Case
+
+GERMAN = "modell;preis;rabatt\nGolf;15.990,00;12 %\nPolo;9.450,50;-\n\n"
+
+
+class DialectTest(Case):
+    def test_what_is_found_is_said_and_can_be_given(self):
+        self.write("p.csv", GERMAN)
+        found = "semicolons between cells, decimal commas, points between thousands"
+        self.assertIn(f"read with {found}", self.culmen("build", "p.csv", "-o", "p.index", "--label", "modell")[1])
+        out = self.culmen("query", "p.index", "-w", "preis=1")[0]
+        self.assertEqual([line.split(",")[2] for line in out.splitlines()], ["score", "15990", "9450.5"])
+        for mark, decimal in ((";", ","), ("semicolon", "comma")):
+            err = self.culmen(
+                *("build", "p.csv", "-o", "p.index", "--label", "modell", "--force"),
+                *("--delimiter", mark, "--decimal", decimal),
+            )[1]
+            self.assertIn(f"read with {found}", err)
+
+    def test_what_may_be_read_in_two_ways_names_the_option(self):
+        self.write("p.csv", "name;preis\nA;15.990\n")
+        self.refused("build", "p.csv", "-o", "p.index", code=3, says="--decimal point or --decimal comma")
+        self.culmen("build", "p.csv", "-o", "p.index", "--decimal", "comma")
+        self.assertIn("15990", self.culmen("query", "p.index", "-w", "preis=1")[0])
+        self.refused("insert", "p.index", "p.csv", "--new-ids", code=3, says="--decimal")
+        self.culmen("insert", "p.index", "p.csv", "--new-ids", "--decimal", "comma")
+        self.write("y.csv", "2019,2020\n1,2\n")
+        self.refused("build", "y.csv", "-o", "y.index", code=3, says="--header yes or --header no")
+        self.assertIn("2 rows", self.culmen("build", "y.csv", "-o", "y.index", "--header", "no")[1])
+
+    def test_marks_that_cannot_be(self):
+        self.write("p.csv", GERMAN)
+        for option, mark in (("--delimiter", "x"), ("--decimal", "semicolon"), ("--thousands", "tab")):
+            self.refused("build", "p.csv", "-o", "p.index", option, mark, code=2, says="expected")
+        self.refused("build", "p.csv", "-o", "p.index", "--delimiter", "xy", code=2, says="--delimiter")
+
+    def test_missing_values_have_words(self):
+        self.write("g.csv", "a,b\n1,none\nunknown,x\n")
+        self.culmen("build", "g.csv", "-o", "g.index", "--null", "unknown,x")
+        out = self.culmen("query", "g.index", "-w", "a=1", "--where", "b is null", "--missing", "fill")[0]
+        self.assertEqual(len(out.splitlines()), 2)
+
+    def test_tabs_from_a_pipe_and_compressed_files(self):
+        table = "a\tb\n1\t2\n3\t4\n"
+        self.assertIn("2 rows, 2 attributes", self.culmen("build", "-", "-o", "t.index", stdin=table)[1])
+        (self.dir / "t.tsv.bz2").write_bytes(bz2.compress(table.encode()))
+        (self.dir / "t.csv.xz").write_bytes(lzma.compress(table.encode()))
+        for file in ("t.tsv.bz2", "t.csv.xz"):
+            self.assertIn("2 rows, 2 attributes", self.culmen("build", file, "-o", file + ".index")[1])
+
+    def test_json_lines(self):
+        self.write("t.jsonl", '{"id": 7, "a": 1.5, "n": "x"}\n{"n": "y", "id": 8, "a": null}\n')
+        self.culmen("build", "t.jsonl", "-o", "t.index", "--id", "id", "--label", "n")
+        self.assertIn("7,1.5,x,1.5", self.culmen("query", "t.index", "-w", "a=1")[0])
+        self.write("u.jsonl", '{"id": 9, "a": 2, "n": "z"}\n')
+        self.culmen("upsert", "t.index", "u.jsonl")
+        self.assertIn("9,2,z,2", self.culmen("query", "t.index", "-w", "a=1")[0])
+        self.write("v.jsonl", '{"id": 9}\n{"id": }\n')
+        self.refused("build", "v.jsonl", "-o", "v.index", code=3, says="v.jsonl:2: ")
+
+
+class InspectTest(Case):
+    def test_the_line_does_what_build_without_options_does(self):
+        self.write("p q.csv", GERMAN.replace("rabatt", "x,y"))
+        out, err = self.culmen("inspect", "p q.csv")
+        self.assertEqual(err, "")
+        self.assertIn("2 rows, 3 columns; read with semicolons between cells, decimal commas", out)
+        self.assertRegex(out, r"preis +ranked +number, 2 distinct, 9450.5 to 15990\n")
+        self.assertRegex(out, r"x,y +ranked +integer, 1 distinct, 12 to 12; 1 missing\n")
+        self.assertRegex(out, r"modell +for filters text, 2 distinct, Golf to Polo\n")
+        line = shlex.split(out.splitlines()[-1])
+        self.assertEqual(line[:5], ["culmen", "build", "p q.csv", "-o", "p q.index"])
+        self.culmen(*line[1:])
+        self.culmen("build", "p q.csv", "-o", "plain.index")
+        infos = [json.loads(self.culmen("info", d, "--json")[0]) for d in ("p q.index", "plain.index")]
+        for info in infos:
+            del info["uuid"]
+        self.assertEqual(*infos)
+
+    def test_ids_are_suggested(self):
+        self.write("t.csv", "key,a\n5,1.5\n6,1.5\n")
+        out = self.culmen("inspect", "t.csv")[0]
+        self.assertIn("--id key", out)
+        found = json.loads(self.culmen("inspect", "t.csv", "--json")[0])
+        self.assertEqual([column["may_be_ids"] for column in found["columns"]], [True, False])
+        self.assertEqual(found["build"], "culmen build t.csv -o t.index --attributes key,a")
+
+
+class NextPageTest(Case):
+    def test_pages_joined_are_the_long_answer(self):
+        self.build_numbers([[i % 7, i % 3, 0] for i in range(60)])
+        whole = self.ids("-w", "a=1,b=-1", "-k", 60)
+        joined, after = [], []
+        while True:
+            out = self.culmen("query", "index", "-w", "a=1,b=-1", "-k", 13, "--format", "json", *after)[0]
+            answer = json.loads(out)["queries"][0]
+            if not answer["results"]:
+                self.assertIsNone(answer["after"])
+                break
+            joined += [row["id"] for row in answer["results"]]
+            after = ["--after", answer["after"]]
+        self.assertEqual(joined, whole)
+        self.assertEqual(self.ids("-w", "a=1,b=-1", "-k", 1, "--after", "6,6"), [13])
+        for text in ("6", "x,6", "6,x"):
+            self.refused("query", "index", "-w", "a=1", "--after", text, code=2, says="")
+
+    def test_some_of_each_group(self):
+        self.build_numbers([[i, i % 3, 0] for i in range(30)])
+        self.assertEqual(self.ids("-w", "a=1", "--per", "b=1"), [29, 28, 27])
+        self.assertEqual(self.ids("-w", "a=1", "--per", "b=2", "-k", 4), [29, 28, 27, 26])
+        self.assertEqual(self.ids("-w", "a=1", "--per", "b=2", "-k", 4, "--after", "27,27"), [26, 25, 24])
+        self.refused("query", "index", "-w", "a=1", "--per", "b", code=2, says="--per: expected COLUMN=N")
+        self.refused("query", "index", "-w", "a=1", "--per", "bb=1", code=2, says="there is no such column")
+
+
+class RowQuestionTest(Case):
+    def test_ranks_and_counts(self):
+        self.build_numbers([[i, i % 3, 0] for i in range(30)])
+        self.assertEqual(self.culmen("query", "index", "-w", "a=1", "--count-above", "25")[0], "4\n")
+        out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27,0")[0]
+        self.assertEqual(out, "id 27: rank 3, score 27\nid 0: rank 30, score 0\n")
+        out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27", "--where", "b=0", "--format", "json")[0]
+        self.assertEqual(json.loads(out), {"id": 27, "rank": 1, "score": 27})
+        out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27", "--where", "b=1")[0]
+        self.assertIn("not ranked", out)
+        self.refused("query", "index", "-w", "a=1", "--rank-of", "99", code=2, says="no row with the id 99")
+
+    def test_why(self):
+        self.build_numbers([[i, i % 3, 0] for i in range(30)])
+        out = self.culmen("query", "index", "-w", "a=1,b=-2", "--why", "5")[0]
+        self.assertIn("id 5: rank 26, score 1\n", out)
+        self.assertRegex(out, r"5 += 1 \* 5 of a\n")
+        self.assertRegex(out, r"-4 += -2 \* 2 of b\n")
+        found = json.loads(self.culmen("query", "index", "-w", "a=1,b=-2", "--why", "5,6", "--format", "json")[0])
+        self.assertEqual(found["even_weights"][0], {"attribute": "b", "weight": -2.0, "even": 0.5, "change": 2.5})
+        self.refused("query", "index", "-w", "a=1", "--why", "1,2,3", code=2, says="one id or two")
+
+
+if __name__ == "__main__":
+    unittest.main()

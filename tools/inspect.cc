@@ -1,0 +1,173 @@
+// The command inspect: what a file holds, and the command that builds an index of it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coding/json_text.h"
+#include "coding/printable.h"
+#include "culmen/table_io.h"
+#include "tools/commands.h"
+#include "tools/dialect_options.h"
+#include "tools/interrupt.h"
+#include "tools/numbers.h"
+#include "tools/progress_bar.h"
+#include "tools/result.h"
+#include "tools/table_hints.h"
+#include "tools/table_summary.h"
+#include "tools/value_text.h"
+#include "tools/whole_number.h"
+
+namespace culmen::tools {
+namespace {
+
+struct InspectArguments {
+  std::string input;
+  DialectArguments dialect;
+  int num_threads = 0;
+  bool json = false;
+};
+
+Table read(const InspectArguments& arguments, ProgressBar& bar) try {
+  ReadOptions options;
+  options.dialect = parse_dialect(arguments.dialect);
+  options.num_threads = arguments.num_threads;
+  options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
+    throw_if_interrupted();
+    bar.show("reading", total == 0 ? -1 : static_cast<double>(done) / static_cast<double>(total));
+  };
+  return read_table(arguments.input, options);
+} catch (const InputError& error) {
+  throw_with_hint(error);
+}
+
+// A word of a command line, in quotes where the shell would change it.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:/=+-@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// A name in a list of names.
+std::string listed_name(const std::string& name) {
+  if (name.find_first_of(",\"= ") == std::string::npos && name.find(':') == std::string::npos) return name;
+  std::string quoted = "\"";
+  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string names_of(const std::vector<ColumnSummary>& columns, const auto& is_meant) {
+  std::string names;
+  for (const ColumnSummary& column : columns)
+    if (is_meant(column)) names += (names.empty() ? "" : ",") + listed_name(column.name);
+  return names;
+}
+
+// What `build` does without options.
+std::string build_line(const InspectArguments& arguments, const Table& table,
+                       const std::vector<ColumnSummary>& columns) {
+  std::string stem =
+      arguments.input == "-" ? "table" : std::filesystem::path(arguments.input).filename().string();
+  stem.erase(std::min(stem.find('.', 1), stem.size()));
+  std::string line = fmt::format("culmen build {} -o {}{}", shell_word(arguments.input),
+                                 shell_word(stem + ".index"), dialect_options(table.dialect));
+  if (arguments.dialect.null_words) line += " --null " + shell_word(*arguments.dialect.null_words);
+  line += " --attributes " +
+          shell_word(names_of(columns, [](const ColumnSummary& column) { return column.is_attribute; }));
+  const std::string stored = names_of(columns, [](const ColumnSummary& column) {
+    return !column.is_attribute && column.role == FieldRole::stored;
+  });
+  return stored.empty() ? line : line + " --stored " + shell_word(stored);
+}
+
+std::string use_of(const ColumnSummary& column) {
+  return column.is_attribute ? "ranked" : column.role == FieldRole::filter ? "for filters" : "only shown";
+}
+
+// Integers that all differ may be ids.
+bool may_be_ids(const ColumnSummary& column, std::size_t num_rows) {
+  return column.format.type == ColumnType::integer && column.num_missing == 0 && num_rows > 1 &&
+         column.num_distinct == num_rows;
+}
+
+std::string text(const InspectArguments& arguments, const Table& table,
+                 const std::vector<ColumnSummary>& columns) {
+  const std::string dialect = describe(table.dialect);
+  std::string out =
+      fmt::format("{}: {}, {}{}\n", arguments.input, counted(table.num_rows, "row"),
+                  counted(columns.size(), "column"), dialect.empty() ? "" : "; read with " + dialect);
+  for (const ColumnSummary& column : columns) {
+    out +=
+        fmt::format("  {:<20} {:<11} {}", printable(column.name), use_of(column), format_text(column.format));
+    if (column.num_distinct > 0)
+      out += fmt::format(", {} distinct, {} to {}", grouped(column.num_distinct), printable(column.first),
+                         printable(column.last));
+    out += column.num_missing > 0 ? fmt::format("; {} missing\n", grouped(column.num_missing)) : "\n";
+  }
+  for (const ColumnSummary& column : columns)
+    if (may_be_ids(column, table.num_rows))
+      out += fmt::format("all values of {} differ: --id {} takes them as ids\n", printable(column.name),
+                         shell_word(column.name));
+  return out + build_line(arguments, table, columns) + "\n";
+}
+
+std::string json(const InspectArguments& arguments, const Table& table,
+                 const std::vector<ColumnSummary>& columns) {
+  Json list = Json::array();
+  for (const ColumnSummary& column : columns)
+    list.push_back({{"name", column.name},
+                    {"use", use_of(column)},
+                    {"type", format_text(column.format)},
+                    {"missing", column.num_missing},
+                    {"distinct", column.num_distinct},
+                    {"first", column.first},
+                    {"last", column.last},
+                    {"may_be_ids", may_be_ids(column, table.num_rows)}});
+  return json_text({{"rows", table.num_rows},
+                    {"dialect", describe(table.dialect)},
+                    {"columns", std::move(list)},
+                    {"build", build_line(arguments, table, columns)}}) +
+         "\n";
+}
+
+ExitCode run(const InspectArguments& arguments, bool quiet) {
+  const InterruptGuard guard;
+  ProgressBar bar(quiet);
+  const Table table = read(arguments, bar);
+  const std::vector<ColumnSummary> columns = summaries_of(table.view());
+  bar.wipe();
+  return print_result(arguments.json ? json(arguments, table, columns) : text(arguments, table, columns));
+}
+
+}  // namespace
+
+void add_inspect(Program& program) {
+  CLI::App& command = *program.app.add_subcommand(
+      "inspect", "Describe a table, and print the command that builds an index of it");
+  const auto arguments = std::make_shared<InspectArguments>();
+  command.add_option("INPUT", arguments->input, "A table, as for build")->required();
+  command.add_flag("--json", arguments->json, "Print JSON");
+  add_dialect_options(command, arguments->dialect);
+  command.add_option("--threads", arguments->num_threads, "Threads (default: all)")
+      ->transform(whole_number<int>(0))
+      ->type_name("T");
+  add_quiet(command, program);
+  command.footer(
+      "Of each column: its use and type, how many values differ, the least and the greatest, and how many "
+      "are\n"
+      "missing. The command that it prints does what culmen build does without options.\n\n"
+      "Examples:\n"
+      "  culmen inspect hotels.csv\n"
+      "  culmen inspect prices.txt --decimal comma");
+  command.callback([&program, arguments] {
+    program.run = [&program, arguments] { return run(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace culmen::tools

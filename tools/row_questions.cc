@@ -1,0 +1,150 @@
+#include "tools/row_questions.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/number_text.h"
+#include "coding/json_text.h"
+#include "culmen/error.h"
+#include "culmen/why.h"
+#include "tools/id_list.h"
+#include "tools/item_list.h"
+#include "tools/numbers.h"
+
+namespace culmen::tools {
+namespace {
+
+std::vector<Row> rows_of(const AnyIndex& index, const std::vector<std::int64_t>& ids) {
+  std::vector<Row> rows;
+  const std::vector<std::optional<Row>> found = index.get(ids);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!found[i]) throw InvalidArgument(fmt::format("there is no row with the id {}", ids[i]));
+    rows.push_back(*found[i]);
+  }
+  return rows;
+}
+
+std::string number_or_missing(const ScorePart& part) {
+  return part.is_missing ? "(missing) " + number_text(part.value) : number_text(part.value);
+}
+
+Json part_json(const ScorePart& part) {
+  return {{"attribute", part.attribute},
+          {"weight", part.weight},
+          {"value", part.value},
+          {"part", part.part},
+          {"missing", part.is_missing}};
+}
+
+Json even_json(const EvenWeight& weight) {
+  return {{"attribute", weight.attribute},
+          {"weight", weight.weight},
+          {"even", weight.even},
+          {"change", weight.change()}};
+}
+
+struct WhyAnswer {
+  std::vector<Row> rows;
+  std::vector<std::optional<RowRank>> ranks;
+  std::vector<std::vector<ScorePart>> parts;
+  std::vector<EvenWeight> even;  // of two rows
+};
+
+WhyAnswer why(const std::string& ids, const AnyIndex& index, const Query& query,
+              const SearchOptions& options) {
+  WhyAnswer answer = {.rows = rows_of(index, parse_ids(ids)), .ranks = {}, .parts = {}, .even = {}};
+  if (answer.rows.size() > 2) throw InvalidArgument("--why takes one id or two");
+  const IndexInfo info = index.info();
+  for (const Row& row : answer.rows) {
+    answer.ranks.push_back(index.rank_of(query, row.id, options));
+    answer.parts.push_back(score_parts(query, row, info));
+  }
+  if (answer.rows.size() == 2) answer.even = even_weights(query, answer.rows[0], answer.rows[1], info);
+  return answer;
+}
+
+std::string place_text(const std::optional<RowRank>& rank) {
+  if (!rank) return "not ranked: it does not pass the filter, or misses a value that is ranked";
+  return fmt::format("rank {}, score {}", grouped(rank->rank), number_text(rank->score));
+}
+
+void write_text(const WhyAnswer& answer, Output& out) {
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+    out.write(fmt::format("id {}: {}\n", answer.rows[i].id, place_text(answer.ranks[i])));
+    for (const ScorePart& part : answer.parts[i])
+      out.write(fmt::format("  {:>14}  = {} * {} of {}\n", number_text(part.part), number_text(part.weight),
+                            number_or_missing(part), part.attribute));
+  }
+  if (answer.even.empty()) return;
+  out.write("they score the same with one of these weights changed, and beyond it swap:\n");
+  for (const EvenWeight& weight : answer.even)
+    out.write(fmt::format("  {} = {} (now {})\n", weight.attribute, number_text(weight.even),
+                          number_text(weight.weight)));
+}
+
+Json why_json(const WhyAnswer& answer) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+    Json parts = Json::array();
+    for (const ScorePart& part : answer.parts[i]) parts.push_back(part_json(part));
+    const std::optional<RowRank>& rank = answer.ranks[i];
+    rows.push_back({{"id", answer.rows[i].id},
+                    {"rank", rank ? Json(rank->rank) : Json(nullptr)},
+                    {"score", rank ? Json(rank->score) : Json(nullptr)},
+                    {"parts", std::move(parts)}});
+  }
+  Json even = Json::array();
+  for (const EvenWeight& weight : answer.even) even.push_back(even_json(weight));
+  return {{"rows", std::move(rows)}, {"even_weights", std::move(even)}};
+}
+
+Json rank_json(std::int64_t id, const std::optional<RowRank>& rank) {
+  return {{"id", id},
+          {"rank", rank ? Json(rank->rank) : Json(nullptr)},
+          {"score", rank ? Json(rank->score) : Json(nullptr)}};
+}
+
+}  // namespace
+
+bool asks_about_rows(const QueryArguments& arguments) {
+  return arguments.rank_of || arguments.count_above || arguments.why;
+}
+
+void answer_about_rows(const QueryArguments& arguments, const AnyIndex& index, const Query& query,
+                       const SearchOptions& options, const std::string& format, Output& out) {
+  const bool is_json = format == "json" || format == "jsonl";
+  if (arguments.count_above) {
+    const double score = parse_number(*arguments.count_above, "--count-above");
+    const std::uint64_t count = index.count_above(query, score, options);
+    out.write(is_json ? json_text({{"count", count}, {"score", score}}) + "\n" : fmt::format("{}\n", count));
+  }
+  if (arguments.rank_of) {
+    const std::vector<std::int64_t> ids = parse_ids(*arguments.rank_of);
+    static_cast<void>(rows_of(index, ids));  // throws
+    for (const std::int64_t id : ids) {
+      const std::optional<RowRank> rank = index.rank_of(query, id, options);
+      out.write(is_json ? json_text(rank_json(id, rank)) + "\n"
+                        : fmt::format("id {}: {}\n", id, place_text(rank)));
+    }
+  }
+  if (!arguments.why) return;
+  const WhyAnswer answer = why(*arguments.why, index, query, options);
+  if (is_json) {
+    out.write(json_text(why_json(answer)) + "\n");
+  } else {
+    write_text(answer, out);
+  }
+}
+
+RowsPer parse_rows_per(const std::string& text) {
+  const auto [name, count] = split_setting(text);
+  const bool is_number = !count.empty() && count.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!is_number) throw InvalidArgument(fmt::format("--per: expected COLUMN=N, found '{}'", text));
+  return {name, static_cast<std::size_t>(parse_number(count, "--per"))};
+}
+
+}  // namespace culmen::tools
