@@ -337,7 +337,7 @@ void Service::why(Request request) {
   later(request.reply,
         [this, view, id, question = std::move(questions.front()), is_gone = std::move(request.is_gone)] {
           const SearchOptions how = limited(question.engine, options_, is_gone);
-          return json_response(why_json(index_.index(), *view, question, id, options_.limits.rows, how));
+          return json_response(why_json(index_.index(), *view, question, id, how));
         });
 }
 

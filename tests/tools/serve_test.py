@@ -235,9 +235,11 @@ class ServeRowsTest(ServeCase):
         for hit in best:
             why = self.answer("POST", "/why", {**QUESTION, "id": hit["id"]})
             self.assertEqual((why["rank"], why["score"]), (hit["rank"], hit["score"]))
-            self.assertAlmostEqual(why["start"] + sum(part["part"] for part in why["parts"]), hit["score"])
+            self.assertAlmostEqual(sum(part["part"] for part in why["parts"]), hit["score"])
         why = self.answer("POST", "/why", {**QUESTION, "scale": "minmax", "id": 7})
-        self.assertAlmostEqual(sum(part["share"] for part in why["parts"]), why["score"])
+        self.assertAlmostEqual(sum(part["part"] for part in why["parts"]), why["score"])
+        why = self.answer("POST", "/why", {**QUESTION, "terms": "log(price)", "id": 7})
+        self.assertAlmostEqual(sum(part["part"] for part in why["parts"]) + why["terms"], why["score"])
         self.assertNotIn("score", self.answer("POST", "/why", {**QUESTION, "where": "price < 1", "id": 7}))
         self.assertEqual(self.answer("POST", "/why", {**QUESTION, "id": 1}), {"id": 1})
 
