@@ -84,4 +84,5 @@ ask "A family: quiet, well rated, with breakfast, recently renovated, at a fair 
 ask "A weekend in Roma or Wien: close by, much reviewed, three stars or more for at most 120 a night" \
   -w distance=-4,rating=2,reviews=1 --where "city in ('Roma', 'Wien') and price<=120 and stars>=3"
 
-printf '\nThe program is build/%s/tools/culmen.\n' "$preset"
+printf '\nThe program is build/%s/tools/culmen. A page where weights are sliders:\n\n  %s serve %s/hotels.index\n\nThen open http://127.0.0.1:8080/\n' \
+  "$preset" "$culmen" "$directory"

@@ -28,6 +28,21 @@ constexpr int kMaxDepth = 8;        // of JSON
 constexpr int kNumTaskThreads = 8;  // writes that wait for the disk together share its syncs
 constexpr std::size_t kMaxTasks = 256;
 
+// What takes the threads of the connections milliseconds is done by others.
+constexpr std::size_t kLargeBody = 16 << 10;
+constexpr std::size_t kManyHits = 200;
+
+// Makes the response here, and not where the connection is served.
+void reply_now(const Reply& reply, const MakeResponse& make) {
+  Response response;
+  try {
+    response = make();
+  } catch (...) {
+    response = current_error_response();
+  }
+  reply([response = std::move(response)] { return response; });
+}
+
 Response json_response(const Json& json) {
   return {.body = json_text(json) + '\n'};
 }
@@ -46,9 +61,25 @@ void limit_rows(std::vector<Question>& questions, std::size_t max_rows) {
 }
 
 void check_engines(const std::vector<Question>& questions) {
-  for (const Question& question : questions)
+  for (const Question& question : questions) {
+    if (question.engine == Engine::ta || question.engine == Engine::gta)
+      throw InvalidArgument(
+          fmt::format("engine: the server has auto, bounded and scan, and not {}, which keeps lists of all "
+                      "rows in memory",
+                      engine_name(question.engine)));
     if (question.engine != questions.front().engine)
       throw InvalidArgument("the questions of a request have one engine");
+  }
+}
+
+// For work that no queue ends when it takes too long.
+SearchOptions limited(Engine engine, const ServeOptions& options, const std::function<bool()>& is_gone) {
+  SearchOptions how = {.engine = engine, .num_threads = options.num_threads};
+  how.on_progress = [deadline = std::chrono::steady_clock::now() + options.limits.question_time, is_gone](
+                        std::size_t, std::size_t) {
+    if (std::chrono::steady_clock::now() >= deadline || is_gone()) throw TimeLimit();
+  };
+  return how;
 }
 
 // "1,2,3" of "ids=1,2,3".
@@ -166,22 +197,26 @@ std::optional<Response> Service::refusal(const RequestHead& head) const {
 
 void Service::answer(const RequestHead& head, std::string body, std::function<bool()> is_gone,
                      const Reply& reply) {
+  const bool is_large = body.size() > kLargeBody;
+  auto request = std::make_shared<Request>(Request{head, std::move(body), std::move(is_gone), reply});
+  const auto handle = [this, request] {
+    const Reply to = request->reply;
+    try {
+      (this->*find_route(request->head.path())->handler)(std::move(*request));
+    } catch (...) {
+      to([response = current_error_response()] { return response; });
+    }
+  };
+  if (!is_large) return handle();
   try {
-    const Route* const route = find_route(head.path());
-    (this->*route->handler)({head, std::move(body), std::move(is_gone), reply});
+    tasks_.run(handle);
   } catch (...) {
     reply([response = current_error_response()] { return response; });
   }
 }
 
 void Service::later(Reply reply, std::function<Response()> work) {
-  tasks_.run([reply = std::move(reply), work = std::move(work)] {
-    try {
-      reply([response = work()] { return response; });
-    } catch (...) {
-      reply([response = current_error_response()] { return response; });
-    }
-  });
+  tasks_.run([reply = std::move(reply), work = std::move(work)] { reply_now(reply, work); });
 }
 
 std::vector<SearchResult> Service::search_index(std::span<const Query> queries,
@@ -261,11 +296,15 @@ void Service::search(Request request) {
   asked.is_gone = std::move(request.is_gone);
   asked.answer = [reply = std::move(request.reply), questions, view, shown = std::move(shown),
                   max_rows = options_.limits.rows](Answered answered) {
+    std::size_t num_hits = 0;
+    for (const SearchResult& result : answered.results) num_hits += result.hits.size();
     auto shared = std::make_shared<Answered>(std::move(answered));
-    reply([shared, questions, view, shown, max_rows] {
+    const MakeResponse make = [shared, questions, view, shown, max_rows] {
       if (shared->error) std::rethrow_exception(shared->error);
       return Response{.body = answers_text(*questions, shown, shared->results, *view, max_rows)};
-    });
+    };
+    if (num_hits <= kManyHits) return reply(make);
+    reply_now(reply, make);
   };
   queue_.ask(std::move(asked));
 }
@@ -274,11 +313,12 @@ void Service::explain(Request request) {
   const std::shared_ptr<const IndexView> view = index_.view();
   std::vector<Question> questions = read_questions(request.body, view->names, {.max_depth = kMaxDepth});
   limit_rows(questions, options_.limits.rows);
-  later(request.reply, [this, view, questions = std::move(questions)] {
+  check_engines(questions);
+  later(request.reply, [this, view, questions = std::move(questions), is_gone = std::move(request.is_gone)] {
     const Index& index = index_.index().only("/explain");
     Json plans = Json::array();
     for (const Question& question : questions) {
-      const SearchOptions how = {.engine = question.engine, .num_threads = options_.num_threads};
+      const SearchOptions how = limited(question.engine, options_, is_gone);
       plans.push_back(plan_json(question.query, view->info, index.explain(question.query, how)));
     }
     return json_response({{"queries", std::move(plans)}});
@@ -292,11 +332,13 @@ void Service::why(Request request) {
   if (!object.contains("id")) throw InvalidArgument("say which row: \"id\":7");
   const std::int64_t id = read_int64(object.at("id"), "id");
   object.erase("id");
-  Question question = read_question(object, view->names);
-  later(request.reply, [this, view, id, question = std::move(question)] {
-    const SearchOptions how = {.engine = question.engine, .num_threads = options_.num_threads};
-    return json_response(why_json(index_.index(), *view, question, id, options_.limits.rows, how));
-  });
+  std::vector<Question> questions = {read_question(object, view->names)};
+  check_engines(questions);
+  later(request.reply,
+        [this, view, id, question = std::move(questions.front()), is_gone = std::move(request.is_gone)] {
+          const SearchOptions how = limited(question.engine, options_, is_gone);
+          return json_response(why_json(index_.index(), *view, question, id, how));
+        });
 }
 
 void Service::distributions(Request request) {

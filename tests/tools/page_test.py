@@ -147,6 +147,7 @@ class PageTest(ServeCase):
         self.browser.run("document.querySelectorAll('#rows button')[2].click()")
         self.wait("document.querySelectorAll('#why .part').length === 4")
         before = self.table()
+        time.sleep(0.5)  # the address follows a moment later
         self.load(self.browser.run("location.hash"))  # the address has everything
         self.assertEqual(self.table(), before)
         self.wait("document.querySelectorAll('#why .part').length === 4")

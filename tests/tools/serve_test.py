@@ -164,6 +164,7 @@ class ServeSearchTest(ServeCase):
             ({"weights": weights, "ids": [1.5]}, "ids: expected a whole number"),
             ({"weights": weights, "scale": "max"}, "unknown scale"),
             ({"weights": weights, "engine": "magic"}, "engine"),
+            ({"weights": weights, "engine": "ta"}, "not ta"),
             ({"weights": weights, "show": ["prize"]}, 'did you mean "price"'),
             ({"weights": weights, "show": "price"}, "show: expected an array"),
             ({"weights": weights, "queries": []}, "queries"),
@@ -234,9 +235,11 @@ class ServeRowsTest(ServeCase):
         for hit in best:
             why = self.answer("POST", "/why", {**QUESTION, "id": hit["id"]})
             self.assertEqual((why["rank"], why["score"]), (hit["rank"], hit["score"]))
-            self.assertAlmostEqual(why["start"] + sum(part["part"] for part in why["parts"]), hit["score"])
+            self.assertAlmostEqual(sum(part["part"] for part in why["parts"]), hit["score"])
         why = self.answer("POST", "/why", {**QUESTION, "scale": "minmax", "id": 7})
-        self.assertAlmostEqual(sum(part["share"] for part in why["parts"]), why["score"])
+        self.assertAlmostEqual(sum(part["part"] for part in why["parts"]), why["score"])
+        why = self.answer("POST", "/why", {**QUESTION, "terms": "log(price)", "id": 7})
+        self.assertAlmostEqual(sum(part["part"] for part in why["parts"]) + why["terms"], why["score"])
         self.assertNotIn("score", self.answer("POST", "/why", {**QUESTION, "where": "price < 1", "id": 7}))
         self.assertEqual(self.answer("POST", "/why", {**QUESTION, "id": 1}), {"id": 1})
 
@@ -511,7 +514,7 @@ class ServeGuardTest(ServeCase):
         self.write("big.csv", "a,b\n" + "\n".join(f"{i % 977},{i % 1009}" for i in range(400000)) + "\n")
         self.culmen("build", "big.csv", "-o", "big")
         self.serve("--time-limit", 1, "--max-rows", 400000, directory="big")
-        slow = {"queries": [{"weights": {"a": 1 + i / 7, "b": -1}, "k": 1000, "engine": "ta"} for i in range(300)]}
+        slow = {"queries": [{"weights": {"a": 1 + i / 7, "b": -1}, "k": 500, "engine": "scan"} for i in range(800)]}
         headers = self.refuses(503, "longer", "POST", "/search", slow)
         self.assertEqual(headers["Retry-After"], "1")
 
