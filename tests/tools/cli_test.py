@@ -889,7 +889,7 @@ class FormatsTest(Case):
         answer = json.loads(self.output("--format", "json", "-k", 2))
         self.assertEqual(list(answer), ["queries"])
         (query,) = answer["queries"]
-        self.assertEqual(list(query), ["weights", "results", "stats"])
+        self.assertEqual(list(query), ["weights", "results", "after", "stats"])
         self.assertEqual(query["weights"], {"price": -0.1, "rating": 1.3})
         self.assertEqual([hit["rank"] for hit in query["results"]], [1, 2])
         for hit in query["results"]:
@@ -1410,9 +1410,9 @@ class ExitCodesTest(Case):
                 "help", word, code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands'
             )
         self.refused(
-            "frobnicate", code=2, says='there is no command "frobnicate"; the commands are generate, build, query'
+            "frobnicate", code=2, says='there is no command "frobnicate"; the commands are generate, inspect, build, query'
         )
-        self.refused(code=2, says="name a command: generate, build, query")
+        self.refused(code=2, says="name a command: generate, inspect, build, query")
 
     def test_mistyped_options_are_told_the_one_that_was_meant(self):
         self.refused(
