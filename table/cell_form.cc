@@ -187,6 +187,57 @@ CellNumber CellForm::read_number(std::string_view cell, std::string& scratch) co
   return read;
 }
 
+bool CellForm::read_short_number(std::string_view cell, CellNumber& read) const {
+  constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                     1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  constexpr std::size_t kMaxDigits = 15;  // mantissa and power of ten are exact
+  if (!is_settled || thousands == ' ') return false;
+  std::string_view text = cell;
+  const bool is_negative = text.starts_with('-');
+  if (is_negative) text.remove_prefix(1);
+  read = {};
+  if (text.starts_with('$')) {
+    read.unit = Unit::dollar;
+    text.remove_prefix(1);
+    if (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  std::uint64_t mantissa = 0;
+  const auto take_digits = [&] {
+    const std::size_t count = count_digits(text);
+    for (std::size_t i = 0; i < count; ++i)
+      mantissa = 10 * mantissa + static_cast<std::uint64_t>(text[i] - '0');
+    text.remove_prefix(count);
+    return count;
+  };
+  const bool begins_with_zero = text.starts_with('0');
+  std::size_t num_digits = take_digits(), num_fraction = 0;
+  if (num_digits == 0 || (begins_with_zero && num_digits > 1)) return false;
+  const bool has_groups = thousands != '\0' && text.starts_with(thousands);
+  if (has_groups && (num_digits > kGroupDigits || begins_with_zero)) return false;
+  while (has_groups && text.starts_with(thousands)) {
+    text.remove_prefix(1);
+    if (take_digits() != kGroupDigits) return false;
+    num_digits += kGroupDigits;
+  }
+  read.is_integer = !text.starts_with(decimal);
+  if (!read.is_integer) {
+    text.remove_prefix(1);
+    num_fraction = take_digits();
+  }
+  if (num_digits + num_fraction > kMaxDigits) return false;
+  if (!text.empty() && read.unit == Unit::none) {
+    if (text.starts_with(' ')) text.remove_prefix(1);
+    if (text == "%") read.unit = Unit::percent;
+    if (text == "\xE2\x82\xAC") read.unit = Unit::euro;
+    if (read.unit == Unit::none) return false;
+    text = {};
+  }
+  if (!text.empty()) return false;
+  const double magnitude = static_cast<double>(mantissa) / kPowersOfTen[num_fraction];
+  read.number = {NumberKind::finite, is_negative ? 0.0 - magnitude : magnitude};  // 0 - 0 is +0
+  return true;
+}
+
 NumberShape shape_of(std::string_view cell) {
   NumberShape shape;
   const BareNumber bare = bare_number(cell);

@@ -43,6 +43,9 @@ struct CellForm {
   bool is_plain() const { return decimal == '.' && thousands == '\0'; }
   bool is_null_word(std::string_view text) const;
   CellNumber read_number(std::string_view cell, std::string& scratch) const;
+  // The fast path of read_number, for most numbers of up to 15 digits with marks between thousands and a unit. Returns false
+  // if it cannot tell.
+  bool read_short_number(std::string_view cell, CellNumber& read) const;
   // The number as C writes it; the cell itself if it is none in this form.
   std::string_view plain_number(std::string_view cell, std::string& scratch) const;
 };

@@ -205,6 +205,7 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
     const auto [after, error] = std::from_chars(cell, end, rows.ids.back());
     return error == std::errc{} ? after : nullptr;
   }
+  if (cell != end && *cell == '"') return parse_plain_quoted(target, cell, end, rows);
   const char* const after = splitter_.find_special(cell, end);
   if (target.use == Use::none) return after;
   const std::string_view text(cell, static_cast<std::size_t>(after - cell));
@@ -228,9 +229,26 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
   return after;
 }
 
+// A quoted cell of text on one line, without quotes in it. Returns its end, or nullptr.
+const char* CsvChunkParser::parse_plain_quoted(const Target& target, const char* cell, const char* end,
+                                               CsvRows& rows) const {
+  if (target.use != Use::text && target.use != Use::label && target.use != Use::none) return nullptr;
+  const std::string_view rest(cell + 1, static_cast<std::size_t>(end - cell - 1));
+  const std::string_view text = rest.substr(0, rest.find('"'));
+  const bool is_closed = text.size() < rest.size() && !rest.substr(text.size() + 1).starts_with('"');
+  const bool is_plain =
+      text.find('\n') == std::string_view::npos && text.find('\0') == std::string_view::npos;
+  if (!is_closed || !is_plain) return nullptr;
+  if (target.use != Use::none && find_invalid_utf8(text) != std::string_view::npos) return nullptr;
+  if (target.use == Use::label) rows.labels.add(text);
+  if (target.use == Use::text) rows.texts[target.slot].add(text);
+  return text.data() + text.size() + 1;
+}
+
 // A number that may have a unit and marks between thousands.
 bool CsvChunkParser::parse_plain_formed(const Target& target, std::string_view text, std::uint8_t& seen) {
-  const CellNumber number = schema_.form.read_number(text, number_scratch_);
+  CellNumber number;
+  if (!schema_.form.read_short_number(text, number)) number = schema_.form.read_number(text, number_scratch_);
   if (number.number.kind != NumberKind::finite || number.has_zero || number.is_ambiguous ||
       !fits_unit(schema_.columns[target.column], number.unit))
     return false;

@@ -109,6 +109,8 @@ class CsvChunkParser {
   void begin_row(CsvRows& rows);
   void end_row(std::uint64_t num_lines, CsvRows& rows) const;
   void undo_row(CsvRows& rows) const;
+  const char* parse_plain_quoted(const Target& target, const char* cell, const char* end,
+                                 CsvRows& rows) const;
   bool parse_plain_formed(const Target& target, std::string_view text, std::uint8_t& seen);
   bool parse_number_cell(const Target& target, CsvRows& rows);
   bool fits_unit(const CsvColumn& column, Unit unit) const;

@@ -215,9 +215,8 @@ class JsonLinesSource : public ByteSource {
     }
     text = value.raw_json_token();
     while (!text.empty() && (is_json_blank(text.back()) || text.back() == '\n')) text.remove_suffix(1);
-    double ignored = 0;
-    if (const auto error = value.get_double().get(ignored); error && error != simdjson::NUMBER_ERROR)
-      refuse_json(error);
+    if (text.find_first_not_of("0123456789+-.eE") != std::string_view::npos)
+      refuse("expected a number of JSON, found " + quote_excerpt(text));
     return {text};
   }
 

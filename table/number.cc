@@ -69,10 +69,10 @@ std::size_t read_digits(const char*& pos, const char* end, std::uint64_t& mantis
   return static_cast<std::size_t>(pos - begin);
 }
 
-// Parses [-]digits[.digits], the point being `decimal`, of at most 15 digits: mantissa and power of ten are exact, so one division gives the
-// nearest float64 (Clinger 1990). Twice as fast as std::from_chars, which accepts more.
-const char* parse_short_decimal(const char* pos, const char* end, double& value, bool& has_fraction,
-                                char decimal) {
+// Parses [-]digits[.digits], the point being `decimal`, of at most 15 digits: mantissa and power of ten are exact, so one
+// division gives the nearest float64 (Clinger 1990). Twice as fast as std::from_chars, which accepts more.
+template <char decimal>
+const char* parse_short_decimal(const char* pos, const char* end, double& value, bool& has_fraction) {
   constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   constexpr std::size_t kMaxDigits = 15;
@@ -106,8 +106,8 @@ bool has_leading_zero(std::string_view text) {
 const char* parse_leading_number(const char* begin, const char* end, double& value, bool& has_fraction,
                                  char decimal) {
   if (has_leading_zero({begin, end})) return nullptr;
-  if (const char* const after = parse_short_decimal(begin, end, value, has_fraction, decimal)) return after;
-  if (decimal != '.') return nullptr;
+  if (decimal == ',') return parse_short_decimal<','>(begin, end, value, has_fraction);
+  if (const char* const after = parse_short_decimal<'.'>(begin, end, value, has_fraction)) return after;
   const auto [after, error] = std::from_chars(begin, end, value);
   const bool is_plain = error == std::errc{} && std::abs(value) < kMaxExactInteger;
   has_fraction |= !is_integer_literal({begin, static_cast<std::size_t>(after - begin)});

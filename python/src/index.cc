@@ -142,7 +142,8 @@ nb::object rank_of(const Index& index, nb::handle weights, nb::handle where, std
   const Query query = query_of(index, weights, 1, where, std::nullopt, scale, missing, terms);
   const SearchOptions options = {.on_progress = watched()};
   const std::optional<RowRank> rank = without_gil([&] { return index.rank_of(query, id, options); });
-  return rank ? nb::make_tuple(rank->rank, rank->score) : nb::none();
+  if (!rank) return nb::none();
+  return nb::make_tuple(rank->rank, rank->score);
 }
 
 // The parts of each row's score, (attribute, weight, value, part, is_missing); and of two rows the weights with which they

@@ -228,6 +228,41 @@ TEST(CellForm, NumbersAreReadInTheirForm) {
   for (const char* none : {"15.99", "1.2345", "1234.567", ".123", "1..234", "1,2,3", "1.234.", "0.123",
                            "1,5e", "-", ",", "", "12-3"})
     EXPECT_TRUE(std::isnan(value(none))) << none;
+  // The fast path reads what it reads as the other does.
+  for (const CellForm& form : {german, CellForm{}, CellForm{.thousands = ','}}) {
+    for (const char* cell : {"1.234.567,5",
+                             "-12,25",
+                             "0",
+                             "-0",
+                             "0,5",
+                             "1,234",
+                             "1.234",
+                             "12 %",
+                             "12%",
+                             "$ 3,5",
+                             "-$5",
+                             "1.234 \xE2\x82\xAC",
+                             "00,5",
+                             "0.123",
+                             "1.23.456",
+                             "999999999999999",
+                             "1234567890123456",
+                             ",5",
+                             "5,",
+                             "$",
+                             "%",
+                             "1,2,3",
+                             "1.234.56"}) {
+      CellNumber read;
+      if (!form.read_short_number(cell, read)) continue;
+      const CellNumber expected = form.read_number(cell, scratch);
+      EXPECT_EQ(expected.number.kind, NumberKind::finite) << cell;
+      EXPECT_EQ(read.number.value, expected.number.value) << cell;
+      EXPECT_EQ(read.is_integer, expected.is_integer) << cell;
+      EXPECT_EQ(read.unit, expected.unit) << cell;
+      EXPECT_FALSE(expected.has_zero) << cell;
+    }
+  }
   EXPECT_EQ(german.read_number("nan", scratch).number.kind, NumberKind::nan);
   EXPECT_EQ(german.read_number("-inf", scratch).number.kind, NumberKind::infinite);
 }

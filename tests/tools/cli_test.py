@@ -1474,9 +1474,9 @@ class ExitCodesTest(Case):
                 "help", word, code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands'
             )
         self.refused(
-            "frobnicate", code=2, says='there is no command "frobnicate"; the commands are generate, build, query'
+            "frobnicate", code=2, says='there is no command "frobnicate"; the commands are generate, inspect, build, query'
         )
-        self.refused(code=2, says="name a command: generate, build, query")
+        self.refused(code=2, says="name a command: generate, inspect, build, query")
 
     def test_mistyped_options_are_told_the_one_that_was_meant(self):
         self.refused(
