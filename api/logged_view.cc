@@ -66,8 +66,7 @@ TableStatistics statistics_of(const Snapshot& s) {
 LoggedView::LoggedView(const Snapshot& version)
     : has_erased_(!version.logged->erased.empty()), kept_(!Filter::ids_in(IdSet(version.logged->erased))) {
   const FloatingPointScope floating_point;
-  const TableStatistics parts[] = {statistics_of_base(*version.logged),
-                                   statistics_of(*version.logged->rows)};
+  const TableStatistics parts[] = {statistics_of_base(*version.logged), statistics_of(*version.logged->rows)};
   statistics_ = merge(parts);
 }
 

@@ -30,7 +30,7 @@ bool has_id(std::span<const std::int64_t> ascending, std::int64_t id) {
 }
 
 std::shared_ptr<const Snapshot> logged_version(const IndexMetadata& metadata,
-                                           std::shared_ptr<LoggedRows> logged) {
+                                               std::shared_ptr<LoggedRows> logged) {
   auto version = std::make_shared<Snapshot>(metadata);
   version->num_rows = logged->base->num_rows - logged->erased.size() + logged->rows->num_rows;
   version->logged = std::move(logged);
