@@ -13,7 +13,10 @@ std::vector<std::string> own_columns(const Schema& schema) {
 
 std::string csv_header(const std::vector<std::string>& own, const std::vector<ShownColumn>& columns) {
   std::string line;
-  for (const std::string& name : own) line += (line.empty() ? "" : ",") + quoted_if_needed(name);
+  for (const std::string& name : own) {
+    if (!line.empty()) line += ',';
+    line += quoted_if_needed(name);
+  }
   for (const ShownColumn& column : columns) line += ',' + quoted_if_needed(column.title);
   return line + '\n';
 }

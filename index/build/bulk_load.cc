@@ -194,7 +194,8 @@ void BulkLoader::cut_leaves() {
       leaves_.push_back({static_cast<std::uint32_t>(end - start), p, kNoId, 0});
     }
   }
-  allocate_tree(*snapshot_, leaves_.size());
+  // Few rows as they come must not take some huge pages.
+  allocate_tree(*snapshot_, leaves_.size(), order_ == RowOrder::by_key ? PageSize::huge : PageSize::small);
 }
 
 // By the two corners of the box around the leaf's rows: no sum of a row is outside those of the corners.

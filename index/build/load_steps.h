@@ -26,7 +26,7 @@ std::vector<PartitionRange> partition_ranges(std::span<const std::uint64_t> firs
 
 // Allocates zeroed slots for num_leaves leaves and the nodes above them: level 1 first, the root last. If the snapshot
 // has an arena with enough room, grows that one.
-void allocate_tree(Snapshot& snapshot, std::size_t num_leaves);
+void allocate_tree(Snapshot& snapshot, std::size_t num_leaves, PageSize pages = PageSize::huge);
 
 // Writes all nodes above level 1, without the zone maps of nodes (index/node_zone_map.h).
 void stack_levels(Snapshot& snapshot);

@@ -82,16 +82,19 @@ std::vector<ChangeFold::IdState> ChangeFold::rows_that_remain(Change& folded) co
 
 Change ChangeFold::all_rows() const {
   Change folded;
-  if (changes_.size() == 1) {
-    folded = changes_.front();
-    folded.rounded_values = 0;
-    return folded;
-  }
   std::vector<IdState> rows;
-  for (std::uint32_t number = 0; number < changes_.size(); ++number)
-    for (std::uint32_t row = 0; row < changes_[number].num_rows(); ++row)
-      rows.push_back({false, true, number, row});
-  add_columns(rows, folded);
+  for (std::uint32_t number = 0; number < changes_.size(); ++number) {
+    const std::vector<std::int64_t>& ids = changes_[number].ids;
+    folded.ids.insert(folded.ids.end(), ids.begin(), ids.end());
+    for (std::uint32_t row = 0; row < ids.size(); ++row) rows.push_back({false, true, number, row});
+  }
+  folded.values.reserve(rows.size() * shape_.num_attributes * shape_.value_bytes);
+  for (std::size_t i = 0; i < shape_.num_attributes; ++i)
+    for (const Change& change : changes_) {
+      const std::byte* values = change.value(0, i, shape_.value_bytes);
+      folded.values.insert(folded.values.end(), values, values + change.num_rows() * shape_.value_bytes);
+    }
+  add_texts(rows, folded);
   return folded;
 }
 
@@ -102,11 +105,14 @@ void ChangeFold::add_columns(std::span<const IdState> rows, Change& folded) cons
       const std::byte* value = changes_[state.change].value(state.row, i, shape_.value_bytes);
       folded.values.insert(folded.values.end(), value, value + shape_.value_bytes);
     }
-  for (const IdState& state : rows) {
-    const Change& change = changes_[state.change];
-    folded.ids.push_back(change.ids[state.row]);
-    if (!shape_.has_labels) continue;
-    const std::string_view label = change.label(state.row);
+  for (const IdState& state : rows) folded.ids.push_back(changes_[state.change].ids[state.row]);
+  add_texts(rows, folded);
+}
+
+// Labels and fields.
+void ChangeFold::add_texts(std::span<const IdState> rows, Change& folded) const {
+  for (std::size_t r = 0; r < rows.size() && shape_.has_labels; ++r) {
+    const std::string_view label = changes_[rows[r].change].label(rows[r].row);
     folded.label_text.insert(folded.label_text.end(), label.begin(), label.end());
     folded.label_ends.push_back(folded.label_text.size());
   }

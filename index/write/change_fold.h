@@ -49,6 +49,7 @@ class ChangeFold {
   void note_ids(std::uint32_t number);
   std::vector<IdState> rows_that_remain(Change& folded) const;
   void add_columns(std::span<const IdState> rows, Change& folded) const;
+  void add_texts(std::span<const IdState> rows, Change& folded) const;
   Change all_rows() const;
   void require_next_id_above(const Change& change);
 

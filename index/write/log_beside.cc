@@ -22,6 +22,9 @@ namespace {
 // From here on arranging the rows costs less than the searches that go through all of them.
 constexpr std::uint64_t kSearchesOfRowsAsTheyCome = 64;
 
+// Of a leaf. Bounds of rows as they come say little, and making those of many leaves takes long.
+constexpr int kRowsAsTheyCome = 1024;
+
 bool has_id(std::span<const std::int64_t> ascending, std::int64_t id) {
   return std::binary_search(ascending.begin(), ascending.end(), id);
 }
@@ -135,7 +138,9 @@ void LogBeside::load_rows(Change change) {
     rows.add_rows(change);
     change = {};  // its memory
     try {
-      rows_ = load_as_given(rows.view(), build_options_of(*base_));
+      BuildOptions options = build_options_of(*base_);
+      options.leaf_rows = kRowsAsTheyCome;
+      rows_ = load_as_given(rows.view(), options);
     } catch (const InputError& error) {
       throw FormatError(std::string("a batch adds rows that do not fit: ") + error.what());
     }

@@ -124,8 +124,11 @@ void UserRows<T>::add_rows(const Change& change) {
   }
   for (std::size_t i = 0; i < columns_.size() && change.num_rows() > 0; ++i) {
     const T* values = reinterpret_cast<const T*>(change.value(0, i, sizeof(T)));
+    const Preference preference = like_.attributes[i].preference;
+    const std::size_t first = columns_[i].size();
+    columns_[i].resize(first + change.num_rows());
     for (std::size_t r = 0; r < change.num_rows(); ++r)
-      columns_[i].push_back(static_cast<T>(oriented(values[r], like_.attributes[i].preference)));
+      columns_[i][first + r] = static_cast<T>(oriented(values[r], preference));
   }
 }
 

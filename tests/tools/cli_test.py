@@ -444,7 +444,8 @@ class QueryTest(Case):
     def test_export_writes_all_rows(self):
         self.write("t.csv", 'id,a,name,score\n5,0.1,"x, y",1\n-7,,z,1e300\n9,3,,\n')
         self.culmen("build", "t.csv", "-o", "index", "--id", "id", "--label", "name")
-        self.culmen("insert", "index", stdin="id,a,name,score\n11,4,new,2\n")
+        self.write("new.csv", "id,a,name,score\n11,4,new,2\n")
+        self.culmen("insert", "index", "new.csv")
 
         def rows(*arguments):
             out, err = self.culmen("export", "index", *arguments)
