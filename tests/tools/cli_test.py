@@ -1475,7 +1475,9 @@ class ExitCodesTest(Case):
                 "help", word, code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands'
             )
         self.refused(
-            "frobnicate", code=2, says='there is no command "frobnicate"; the commands are generate, inspect, build, query'
+            "frobnicate",
+            code=2,
+            says='there is no command "frobnicate"; the commands are generate, inspect, build, query',
         )
         self.refused(code=2, says="name a command: generate, inspect, build, query")
 
