@@ -35,16 +35,16 @@ struct KeyedRow {
   std::uint64_t row;
 };
 
-enum class RowOrder : std::uint8_t { by_key, as_given };
+enum class Arrangement : std::uint8_t { by_key, as_given };
 
 class BulkLoader {
  public:
-  BulkLoader(const TableView& given, const FilledTable& filled, const BuildOptions& options, RowOrder order)
+  BulkLoader(const TableView& given, const FilledTable& filled, const BuildOptions& options, Arrangement order)
       : given_(given), filled_(filled), table_(filled.view()), options_(options), order_(order) {}
 
   std::shared_ptr<Snapshot> run() {
     start();
-    order_ == RowOrder::by_key ? key_rows() : number_rows();
+    order_ == Arrangement::by_key ? key_rows() : number_rows();
     cut_leaves();
     fill_leaves();
     load_fields(*snapshot_, given_, coded_, filled_.stats().has_gaps,
@@ -105,7 +105,7 @@ class BulkLoader {
   const FilledTable& filled_;
   const TableView& table_;  // filled
   const BuildOptions& options_;
-  const RowOrder order_;
+  const Arrangement order_;
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<CodedColumn> coded_;
   std::vector<double> cluster_values_;  // [num_rows] if the build is clustered
@@ -195,7 +195,7 @@ void BulkLoader::cut_leaves() {
     }
   }
   // Few rows as they come must not take some huge pages.
-  allocate_tree(*snapshot_, leaves_.size(), order_ == RowOrder::by_key ? PageSize::huge : PageSize::small);
+  allocate_tree(*snapshot_, leaves_.size(), order_ == Arrangement::by_key ? PageSize::huge : PageSize::small);
 }
 
 // By the two corners of the box around the leaf's rows: no sum of a row is outside those of the corners.
@@ -234,7 +234,7 @@ void BulkLoader::fill_leaf(std::uint32_t leaf, Scratch& scratch) {
     zone_map[static_cast<std::size_t>(Extreme::minimum) * d + i] = *smallest;
   }
   write_leaf_codes(*s.arena, leaf, header.num_rows);
-  if (order_ == RowOrder::as_given) return bound_by_corners(zone_map, scratch);
+  if (order_ == Arrangement::as_given) return bound_by_corners(zone_map, scratch);
   scratch.bounds.compute(values, static_cast<int>(header.num_rows), scratch.bound_rows);
 }
 
@@ -283,7 +283,7 @@ void BulkLoader::copy_labels() {
   });
 }
 
-std::shared_ptr<Snapshot> load(const TableView& table, const BuildOptions& options, RowOrder order) {
+std::shared_ptr<Snapshot> load(const TableView& table, const BuildOptions& options, Arrangement order) {
   return with_threads(options.num_threads, [&] {
     if (options.on_progress) options.on_progress("reading", 0);
     checked_leaf_rows(options.leaf_rows);  // fails before the table is read
@@ -295,7 +295,7 @@ std::shared_ptr<Snapshot> load(const TableView& table, const BuildOptions& optio
 }  // namespace
 
 std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options) {
-  return load(table, options, RowOrder::by_key);
+  return load(table, options, Arrangement::by_key);
 }
 
 std::shared_ptr<Snapshot> load_as_given(const TableView& table, const BuildOptions& options) {
@@ -303,7 +303,7 @@ std::shared_ptr<Snapshot> load_as_given(const TableView& table, const BuildOptio
   in_one.partitioning = Partitioning::random;
   in_one.num_partitions = 1;
   in_one.cluster.clear();
-  return load(table, in_one, RowOrder::as_given);
+  return load(table, in_one, Arrangement::as_given);
 }
 
 }  // namespace culmen
