@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+#include "tests/cases.h"
+
 namespace culmen::test {
 namespace {
 

@@ -30,7 +30,7 @@ Table read(std::string_view text, const ReadOptions& options = {}, const CsvTuni
   return read_csv(source, "t.csv", options, ',', tuning);
 }
 
-std::string error_in(std::string_view text, const ReadOptions& options = {}) {
+std::string refusal_in(std::string_view text, const ReadOptions& options = {}) {
   return error_of<InputError>([&] { read(text, options); });
 }
 
@@ -57,7 +57,7 @@ TEST(Dialect, DelimitersAreFound) {
   EXPECT_EQ(names_of(read("a;b\n1,5;2,25\n")), (Strings{"a", "b"}));
   EXPECT_EQ(names_of(read("a,b\n\"1;x\",2\n\"3;y\",4\n")), (Strings{"b"})) << "marks in quotes are none";
   EXPECT_EQ(names_of(read("a,n\n1,x;y\n2,z\n")), (Strings{"a"}));
-  EXPECT_EQ(error_in("a;b,c\n1,2\n3\n"), "t.csv:3:2: expected 2 fields as in the header, found 1")
+  EXPECT_EQ(refusal_in("a;b,c\n1,2\n3\n"), "t.csv:3:2: expected 2 fields as in the header, found 1")
       << "a ragged file keeps the delimiter of its name, if the header has it";
 }
 
@@ -87,7 +87,7 @@ TEST(Dialect, WhatMayBeReadInTwoWaysIsAskedFor) {
                         "name,preis\nA,15.990\n", "a,b\n\"2,757\",1\n3,2\n",
                         "a;b\n1,125;2\n",         "p|q\n1.125|2\n"};
   for (const std::string& text : open) EXPECT_EQ(remedy_in(text), InputError::Remedy::give_decimal) << text;
-  EXPECT_EQ(error_in(open[0]),
+  EXPECT_EQ(refusal_in(open[0]),
             "t.csv:2:2: no number says whether \"15.990\" has a decimal mark or one between thousands");
   EXPECT_EQ(column_of(read(open[0], with({.decimal = ','})), 0), (Numbers{15990}));
   EXPECT_EQ(column_of(read(open[0], with({.decimal = '.'})), 0), (Numbers{15.99}));
@@ -133,12 +133,12 @@ TEST(Dialect, UnitsAreTheSameInAColumn) {
   EXPECT_EQ(column_of(table, 1), (Numbers{326, -5}));
   EXPECT_EQ(column_of(table, 2), (Numbers{1.5, 2}));
   EXPECT_EQ(fields_of(read("a,p\n1,$5\n2,5\n")), (Strings{"'$5'", "'5'"})) << "mixed ones are texts";
-  EXPECT_EQ(error_in("a,p\n1,$5\n2,\xC2\xA3"
+  EXPECT_EQ(refusal_in("a,p\n1,$5\n2,\xC2\xA3"
                      "5\n",
                      {.attributes = {{"p"}}}),
             "t.csv:3:2: expected a number in column \"p\", found \"\xC2\xA3"
             "5\", and other numbers are in $");
-  EXPECT_EQ(error_in("a,p\n1,5\n2,5%\n", {.attributes = {{"p"}}}),
+  EXPECT_EQ(refusal_in("a,p\n1,5\n2,5%\n", {.attributes = {{"p"}}}),
             "t.csv:3:2: expected a number in column \"p\", found \"5%\", and other numbers have no unit");
 }
 
@@ -172,7 +172,7 @@ TEST(Dialect, BlankLinesAreNoRows) {
   const Table table = read("\na,b\n1,2\n\n  \n3,4\n\n\n\r\n");
   EXPECT_EQ(column_of(table, 0), (Numbers{1, 3}));
   EXPECT_EQ(table.location_of_row(1), "t.csv:6");
-  EXPECT_EQ(error_in("a,b\n1,2\n\n3\n"), "t.csv:4:2: expected 2 fields as in the header, found 1");
+  EXPECT_EQ(refusal_in("a,b\n1,2\n\n3\n"), "t.csv:4:2: expected 2 fields as in the header, found 1");
   EXPECT_EQ(read("a\n1\n\n2\n").num_rows, 3u) << "of one column, they are missing values";
 }
 

@@ -22,16 +22,16 @@ using culmen::testing::names_of;
 using Strings = std::vector<std::string>;
 using Numbers = std::vector<double>;
 
-Table read(std::string_view text, const ReadOptions& options = {}, const CsvTuning& tuning = {}) {
+Table read_lines(std::string_view text, const ReadOptions& options = {}, const CsvTuning& tuning = {}) {
   return read_json_lines(std::make_unique<MemorySource>(text), "t.jsonl", options, tuning);
 }
 
-std::string error_in(std::string_view text, const ReadOptions& options = {}) {
-  return error_of<InputError>([&] { read(text, options); });
+std::string fault_in(std::string_view text, const ReadOptions& options = {}) {
+  return error_of<InputError>([&] { read_lines(text, options); });
 }
 
 TEST(JsonLines, NamesAreColumnsAndValuesHaveTheirTypes) {
-  const Table table = read(
+  const Table table = read_lines(
       R"({"price": 80.5, "stars": 4, "name": "Ritz \"R\"", "open": true, "day": "2025-06-01", "zip": "00501"}
 {"stars": 5, "price": 1e2, "name": "a,b\nc", "open": false, "day": "2025-06-02", "zip": "10115", "note": null}
 
@@ -52,46 +52,46 @@ TEST(JsonLines, NamesAreColumnsAndValuesHaveTheirTypes) {
 }
 
 TEST(JsonLines, StringsAreTextsWhateverTheyHold) {
-  const Table table = read("{\"a\":1,\"b\":\"12\",\"c\":\"NA\"}\n{\"a\":2,\"b\":\"13\",\"c\":\"x\"}");
+  const Table table = read_lines("{\"a\":1,\"b\":\"12\",\"c\":\"NA\"}\n{\"a\":2,\"b\":\"13\",\"c\":\"x\"}");
   EXPECT_EQ(names_of(table), (Strings{"a"}));
   EXPECT_EQ(fields_of(table), (Strings{"'12'|'NA'", "'13'|'x'"}));
-  EXPECT_EQ(error_in("{\"a\":1}\n{\"a\":\"2\"}\n", {.attributes = {{"a"}}}),
+  EXPECT_EQ(fault_in("{\"a\":1}\n{\"a\":\"2\"}\n", {.attributes = {{"a"}}}),
             "t.jsonl:2:1: expected a number in column \"a\", found \"2\"");
 }
 
 TEST(JsonLines, ListsAndObjectsAreTheirText) {
-  EXPECT_EQ(fields_of(read("{\"a\":1,\"l\":[1, \"x\"]}\n{\"l\":{\"k\":[]},\"a\":2}\n")),
+  EXPECT_EQ(fields_of(read_lines("{\"a\":1,\"l\":[1, \"x\"]}\n{\"l\":{\"k\":[]},\"a\":2}\n")),
             (Strings{"'[1, \"x\"]'", "'{\"k\":[]}'"}));
 }
 
 TEST(JsonLines, IdsAndLabelsAreColumns) {
   const Table table =
-      read("{\"id\":7,\"n\":\"\xC3\xBC\",\"a\":1}\n{\"a\":2,\"n\":\"\\u00e9\",\"id\":-9007199254740993}\n",
+      read_lines("{\"id\":7,\"n\":\"\xC3\xBC\",\"a\":1}\n{\"a\":2,\"n\":\"\\u00e9\",\"id\":-9007199254740993}\n",
            {.id_column = "id", .label_column = "n"});
   EXPECT_EQ(table.ids, (std::vector<std::int64_t>{7, -9007199254740993}));
   EXPECT_EQ(culmen::testing::labels_of(table), (Strings{"\xC3\xBC", "\xC3\xA9"}));
 }
 
 TEST(JsonLines, WhatIsNoObjectIsRefusedWithItsLine) {
-  EXPECT_EQ(error_in(""), "t.jsonl:1: expected an object with names and values, found an empty file");
-  EXPECT_EQ(error_in("\n \n"), "t.jsonl:1: expected an object with names and values, found an empty file");
-  EXPECT_EQ(error_in("{\"a\":1}\n[1]\n"), "t.jsonl:2: expected an object, found \"[1]\"");
-  EXPECT_NE(error_in("{\"a\":1}\n{\"a\":1\n").find("t.jsonl:2: expected an object of JSON: "),
+  EXPECT_EQ(fault_in(""), "t.jsonl:1: expected an object with names and values, found an empty file");
+  EXPECT_EQ(fault_in("\n \n"), "t.jsonl:1: expected an object with names and values, found an empty file");
+  EXPECT_EQ(fault_in("{\"a\":1}\n[1]\n"), "t.jsonl:2: expected an object, found \"[1]\"");
+  EXPECT_NE(fault_in("{\"a\":1}\n{\"a\":1\n").find("t.jsonl:2: expected an object of JSON: "),
             std::string::npos);
-  EXPECT_NE(error_in("{\"a\":1}\n\n{\"a\" 1}\n").find("t.jsonl:3: "), std::string::npos);
-  EXPECT_NE(error_in("{\"a\":tru}\n").find("t.jsonl:1: "), std::string::npos);
-  EXPECT_NE(error_in("{\"a\":\"\xFF\"}\n").find("t.jsonl:1: "), std::string::npos);
-  EXPECT_EQ(error_in("{\"a\":1 2}\n"), "t.jsonl:1: expected a number of JSON, found \"1 2\"");
-  EXPECT_EQ(error_in("{\"a\":1} {\"a\":2}\n"), "t.jsonl:1: text after the object");
-  EXPECT_EQ(error_in("{\"a\":1,\"a\":2}\n"), "t.jsonl:1: the name \"a\" appears twice");
+  EXPECT_NE(fault_in("{\"a\":1}\n\n{\"a\" 1}\n").find("t.jsonl:3: "), std::string::npos);
+  EXPECT_NE(fault_in("{\"a\":tru}\n").find("t.jsonl:1: "), std::string::npos);
+  EXPECT_NE(fault_in("{\"a\":\"\xFF\"}\n").find("t.jsonl:1: "), std::string::npos);
+  EXPECT_EQ(fault_in("{\"a\":1 2}\n"), "t.jsonl:1: expected a number of JSON, found \"1 2\"");
+  EXPECT_EQ(fault_in("{\"a\":1} {\"a\":2}\n"), "t.jsonl:1: text after the object");
+  EXPECT_EQ(fault_in("{\"a\":1,\"a\":2}\n"), "t.jsonl:1: the name \"a\" appears twice");
 }
 
 TEST(JsonLines, NamesThatComeLateAreRefused) {
   std::string text;
   while (text.size() <= kSampleBytes) text += "{\"a\":1}\n";
-  EXPECT_NE(error_in(text + "{\"b\":1}\n").find("the name \"b\" does not occur in the first megabyte"),
+  EXPECT_NE(fault_in(text + "{\"b\":1}\n").find("the name \"b\" does not occur in the first megabyte"),
             std::string::npos);
-  EXPECT_EQ(names_of(read("{\"a\":1}\n{\"b\":1}\n")), (Strings{"a", "b"}));
+  EXPECT_EQ(names_of(read_lines("{\"a\":1}\n{\"b\":1}\n")), (Strings{"a", "b"}));
 }
 
 TEST(JsonLines, IsTheSameHoweverTheFileIsCut) {
@@ -99,9 +99,9 @@ TEST(JsonLines, IsTheSameHoweverTheFileIsCut) {
   for (int i = 0; i < 300; ++i)
     text += "{\"a\": " + std::to_string(i) + ", \"t\": \"line\\n" + std::to_string(i % 3) + "\"}\n" +
             (i % 50 == 0 ? "\n" : "");
-  const Table whole = read(text);
+  const Table whole = read_lines(text);
   for (const std::size_t bytes : {1u, 7u, 100u}) {
-    const Table cut = read(text, {}, {.window_bytes = bytes, .chunk_bytes = bytes});
+    const Table cut = read_lines(text, {}, {.window_bytes = bytes, .chunk_bytes = bytes});
     EXPECT_EQ(column_of(cut, 0), column_of(whole, 0));
     EXPECT_EQ(fields_of(cut), fields_of(whole));
     EXPECT_EQ(cut.location_of_row(299), "t.jsonl:306");
