@@ -39,7 +39,8 @@ enum class Arrangement : std::uint8_t { by_key, as_given };
 
 class BulkLoader {
  public:
-  BulkLoader(const TableView& given, const FilledTable& filled, const BuildOptions& options, Arrangement order)
+  BulkLoader(const TableView& given, const FilledTable& filled, const BuildOptions& options,
+             Arrangement order)
       : given_(given), filled_(filled), table_(filled.view()), options_(options), order_(order) {}
 
   std::shared_ptr<Snapshot> run() {

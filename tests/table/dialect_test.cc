@@ -134,8 +134,8 @@ TEST(Dialect, UnitsAreTheSameInAColumn) {
   EXPECT_EQ(column_of(table, 2), (Numbers{1.5, 2}));
   EXPECT_EQ(fields_of(read("a,p\n1,$5\n2,5\n")), (Strings{"'$5'", "'5'"})) << "mixed ones are texts";
   EXPECT_EQ(refusal_in("a,p\n1,$5\n2,\xC2\xA3"
-                     "5\n",
-                     {.attributes = {{"p"}}}),
+                       "5\n",
+                       {.attributes = {{"p"}}}),
             "t.csv:3:2: expected a number in column \"p\", found \"\xC2\xA3"
             "5\", and other numbers are in $");
   EXPECT_EQ(refusal_in("a,p\n1,5\n2,5%\n", {.attributes = {{"p"}}}),

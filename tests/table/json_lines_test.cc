@@ -65,9 +65,9 @@ TEST(JsonLines, ListsAndObjectsAreTheirText) {
 }
 
 TEST(JsonLines, IdsAndLabelsAreColumns) {
-  const Table table =
-      read_lines("{\"id\":7,\"n\":\"\xC3\xBC\",\"a\":1}\n{\"a\":2,\"n\":\"\\u00e9\",\"id\":-9007199254740993}\n",
-           {.id_column = "id", .label_column = "n"});
+  const Table table = read_lines(
+      "{\"id\":7,\"n\":\"\xC3\xBC\",\"a\":1}\n{\"a\":2,\"n\":\"\\u00e9\",\"id\":-9007199254740993}\n",
+      {.id_column = "id", .label_column = "n"});
   EXPECT_EQ(table.ids, (std::vector<std::int64_t>{7, -9007199254740993}));
   EXPECT_EQ(culmen::testing::labels_of(table), (Strings{"\xC3\xBC", "\xC3\xA9"}));
 }

@@ -75,7 +75,7 @@ TEST(PartitionChoice, IsOfLargeTablesOnly) {
 }
 
 TEST(PartitionChoice, IsThatOfABuildUnlessTheCallerChooses) {
-  const RowChunk rows = with_factors(120'000, 4);
+  const RowChunk rows = with_factors(120'000, 8);
   TableView table;
   table.num_rows = rows.num_rows();
   for (std::size_t i = 0; i < rows.num_attributes(); ++i) {
