@@ -29,8 +29,6 @@ RankedValue ranked_value(const Query& query, const Row& row, const IndexInfo& in
 }
 
 void check(const Query& query, const Row& row, const IndexInfo& info) {
-  if (!query.terms.empty())
-    throw InvalidArgument("the parts of a score are told of queries without terms besides the weights");
   if (query.weights.size() != info.attributes.size() || row.values.size() != info.attributes.size())
     throw InvalidArgument(std::to_string(query.weights.size()) + " weights and a row of " +
                           std::to_string(row.values.size()) + " values for " +
@@ -54,6 +52,9 @@ std::vector<ScorePart> score_parts(const Query& query, const Row& row, const Ind
 std::vector<EvenWeight> even_weights(const Query& query, const Row& a, const Row& b, const IndexInfo& info) {
   check(query, a, info);
   check(query, b, info);
+  if (!query.terms.empty())
+    throw InvalidArgument(
+        "weights that make two rows even are told of queries without terms besides the weights");
   double distance = 0;  // of the scores
   std::vector<double> differences;
   for (std::size_t i = 0; i < query.weights.size(); ++i) {

@@ -106,7 +106,10 @@ class FieldTrial {
     if (random_.chance(0.5)) options.leaf_rows = 16;
     const bool can_cluster = partitioning == Partitioning::kd || partitioning == Partitioning::automatic;
     options.cluster = cluster_ = can_cluster && random_.chance(0.5) ? draw_cluster() : "";
-    if (!cluster_.empty()) options.num_partitions = random_.pick({0, 3, 20, 100});
+    if (!cluster_.empty()) {
+      options.num_partitions = random_.pick({0, 3, 20, 100});
+      options.shells = Shells::automatic;  // clusters have none
+    }
     return options;
   }
 

@@ -52,11 +52,23 @@ struct WhyAnswer {
   std::vector<std::optional<RowRank>> ranks;
   std::vector<std::vector<ScorePart>> parts;
   std::vector<EvenWeight> even;  // of two rows
+  bool has_terms = false;        // which are the rest of the score
 };
+
+// What terms besides the weights add to the score of a ranked row, but for rounding.
+double part_of_terms(const WhyAnswer& answer, std::size_t row) {
+  double rest = answer.ranks[row]->score;
+  for (const ScorePart& part : answer.parts[row]) rest -= part.part;
+  return rest;
+}
 
 WhyAnswer why(const std::string& ids, const AnyIndex& index, const Query& query,
               const SearchOptions& options) {
-  WhyAnswer answer = {.rows = rows_of(index, parse_ids(ids)), .ranks = {}, .parts = {}, .even = {}};
+  WhyAnswer answer = {.rows = rows_of(index, parse_ids(ids)),
+                      .ranks = {},
+                      .parts = {},
+                      .even = {},
+                      .has_terms = !query.terms.empty()};
   if (answer.rows.size() > 2) throw InvalidArgument("--why takes one id or two");
   const IndexInfo info = index.info();
   for (const Row& row : answer.rows) {
@@ -78,6 +90,8 @@ void write_text(const WhyAnswer& answer, Output& out) {
     for (const ScorePart& part : answer.parts[i])
       out.write(fmt::format("  {:>14}  = {} * {} of {}\n", number_text(part.part), number_text(part.weight),
                             number_or_missing(part), part.attribute));
+    if (answer.has_terms && answer.ranks[i])
+      out.write(fmt::format("  {:>14}  by the terms\n", number_text(part_of_terms(answer, i))));
   }
   if (answer.even.empty()) return;
   out.write("they score the same with one of these weights changed, and beyond it swap:\n");
@@ -96,6 +110,7 @@ Json why_json(const WhyAnswer& answer) {
                     {"rank", rank ? Json(rank->rank) : Json(nullptr)},
                     {"score", rank ? Json(rank->score) : Json(nullptr)},
                     {"parts", std::move(parts)}});
+    if (answer.has_terms && rank) rows.back()["terms"] = part_of_terms(answer, i);
   }
   Json even = Json::array();
   for (const EvenWeight& weight : answer.even) even.push_back(even_json(weight));

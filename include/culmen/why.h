@@ -24,7 +24,8 @@ struct ScorePart {
   friend bool operator==(const ScorePart&, const ScorePart&) = default;
 };
 
-// The parts of the attributes whose weight is not 0, the largest magnitude first. Their sum is the score, but for rounding;
+// The parts of the attributes whose weight is not 0, the largest magnitude first. Their sum is the score, but for rounding
+// and for what Query::terms add;
 // culmen::Index::rank_of has the exact one. `info`: of the index that the row is from. Throws InvalidArgument if the
 // query has not one weight for each attribute, or the row not one value.
 [[nodiscard]] std::vector<ScorePart> score_parts(const Query& query, const Row& row, const IndexInfo& info);
@@ -39,7 +40,7 @@ struct EvenWeight {
 };
 
 // Of each attribute that the rows differ in, whatever its weight, the smallest change first. Empty if a row misses a value
-// that is ranked.
+// that is ranked. Throws as score_parts, and for queries with terms.
 [[nodiscard]] std::vector<EvenWeight> even_weights(const Query& query, const Row& a, const Row& b,
                                                    const IndexInfo& info);
 

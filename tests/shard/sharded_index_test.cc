@@ -358,7 +358,7 @@ TEST(ShardedIndex, AShardWhoseBoundIsBelowTheFloorIsNotAsked) {
 TEST(ShardedIndex, WhatBoundsDoNotPruneIsLeftToTheEnginesOfTheShards) {
   Random random(7);
   const Table table = random_table(random, ValueClass::uniform_f64, 120'000, 10);
-  const BuildOptions build{.leaf_rows = 16};
+  const BuildOptions build{.partitioning = Partitioning::random, .leaf_rows = 16};
   const TemporaryDirectory temporary;
   ShardedIndex::build(table.view(), temporary.path() / "s", {.num_shards = 3, .build = build});
   const ShardedIndex index = ShardedIndex::open(temporary.path() / "s");

@@ -81,7 +81,7 @@ TEST(JsonLines, WhatIsNoObjectIsRefusedWithItsLine) {
   EXPECT_NE(fault_in("{\"a\":1}\n\n{\"a\" 1}\n").find("t.jsonl:3: "), std::string::npos);
   EXPECT_NE(fault_in("{\"a\":tru}\n").find("t.jsonl:1: "), std::string::npos);
   EXPECT_NE(fault_in("{\"a\":\"\xFF\"}\n").find("t.jsonl:1: "), std::string::npos);
-  EXPECT_EQ(fault_in("{\"a\":1 2}\n"), "t.jsonl:1: expected a number of JSON, found \"1 2\"");
+  EXPECT_NE(fault_in("{\"a\":1 2}\n").find("t.jsonl:1: expected an object of JSON: "), std::string::npos);
   EXPECT_EQ(fault_in("{\"a\":1} {\"a\":2}\n"), "t.jsonl:1: text after the object");
   EXPECT_EQ(fault_in("{\"a\":1,\"a\":2}\n"), "t.jsonl:1: the name \"a\" appears twice");
 }

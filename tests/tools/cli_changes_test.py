@@ -854,7 +854,7 @@ class RepairTest(IndexCase):
         damaged = bytearray(largest.read_bytes())
         damaged[len(damaged) // 2] ^= 1
         largest.write_bytes(damaged)
-        self.refused("query", "index", "-w", "a=1", code=3, says=largest.name)
+        self.refused("query", "index", "-w", "a=1", "-k", 9999, code=3, says=largest.name)
         out, err = self.culmen("repair", "index", "-o", "mended", code=3)
         self.assertEqual(err, "")
         *dropped, summary = out.splitlines()
