@@ -289,7 +289,7 @@ class Index(Searchable):
         """
         if (ids is None) == (where is None):
             raise InvalidArgument("say which rows: ids, or where=...")
-        if where is not None:
+        if ids is None:
             return self._handle.erase_where(where)
         steps = _core.Steps()
         steps.erase(as_ids(ids))

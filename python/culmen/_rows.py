@@ -27,7 +27,7 @@ class AllRows:
         weights = np.zeros(len(schema.attributes))
         weights[0] = 1  # any attribute: the score is its value, which cannot overflow
         kept = index.snapshot()
-        self._found = kept.search(weights, None, None, float("-inf"), "none", "fill", "scan", ALL_CORES)
+        self._found = kept.search(weights, None, None, float("-inf"), "none", "fill", "", "scan", ALL_CORES)
         self._schema = schema
         ids = self._found.ids.view(np.int64)
         self._ranks = np.argsort(ids)

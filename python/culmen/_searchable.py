@@ -219,7 +219,7 @@ class Searchable(Tabular):
         number = id_of(id)
         if number is None:
             return None
-        found = self._handle.rank_of(by_name(weights), where, scale, missing, terms, number)
+        found: Any = self._handle.rank_of(by_name(weights), where, scale, missing, terms, number)
         return None if found is None else RowRank(*found)
 
     def count_above(
@@ -252,10 +252,11 @@ class Searchable(Tabular):
         >>> [(part.attribute, part.part) for part in reasons.parts], reasons.even[0]
         ([('price', -8.0), ('rating', 7.0)], EvenWeight(attribute='price', weight=-0.1, even=-0.05))
         """
-        ids = [id_of(given) for given in (id, other) if given is not None]
-        found = None if None in ids else self._handle.why(by_name(weights), scale, missing, ids)
+        given = [one for one in (id, other) if one is not None]
+        ids = [number for one in given if (number := id_of(one)) is not None]
+        found: Any = self._handle.why(by_name(weights), scale, missing, ids) if len(ids) == len(given) else None
         if found is None:
-            raise InvalidArgument(f"there is no row with the id {' or '.join(map(str, (id, other)[: len(ids)]))}")
+            raise InvalidArgument(f"there is no row with the id {' or '.join(map(str, given))}")
         parts = [tuple(ScorePart(*part) for part in of_row) for of_row in found[0]]
         even = tuple(EvenWeight(*weight) for weight in found[1])
         return Reasons(parts[0], parts[1] if other is not None else (), even)

@@ -41,7 +41,8 @@ class Shared:
     ) -> list[bytes]:
         """For shards; `numbers` are those of the queries that each is asked. rest: scale, missing, terms. first: the
         number of the matrix's first query among all."""
-        return _core.queries_messages(names, matrix, self._k, self._where, floors, *rest, numbers)
+        scale, missing, terms = rest
+        return _core.queries_messages(names, matrix, self._k, self._where, floors, scale, missing, terms, numbers)
 
     def throw_refusal(self, names: _core.Index, statistics: bytes, matrix: np.ndarray, rest: Any) -> None:
         """Raises what is wrong with the first query that a shard refuses, with its number."""
@@ -90,7 +91,9 @@ class Each:
     def messages(
         self, names: _core.Index, matrix: np.ndarray, floors: np.ndarray, rest: Any, numbers: Any, first: int
     ) -> list[bytes]:
-        return _core.each_messages(names, matrix, self._ks, self._wheres, floors, *rest, numbers, first)
+        scale, missing, terms = rest
+        ks, wheres = self._ks, self._wheres
+        return _core.each_messages(names, matrix, ks, wheres, floors, scale, missing, terms, numbers, first)
 
     def throw_refusal(self, names: _core.Index, statistics: bytes, matrix: np.ndarray, rest: Any) -> None:
         _core.throw_refusal_of_each(names, statistics, matrix, self._ks, self._wheres, self._min_scores, *rest)
