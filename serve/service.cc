@@ -202,7 +202,7 @@ void Service::answer(const RequestHead& head, std::string body, std::function<bo
   const auto handle = [this, request] {
     const Reply to = request->reply;
     try {
-      (this->*find_route(request->head.path())->handler)(std::move(*request));
+      (this->*find_route(request->head.path())->handler)(*request);
     } catch (...) {
       to([response = current_error_response()] { return response; });
     }
@@ -234,11 +234,11 @@ std::vector<SearchResult> Service::search_index(std::span<const Query> queries,
   return results;
 }
 
-void Service::health(Request request) {
+void Service::health(Request& request) {
   request.reply([] { return Response{.body = "{\"status\":\"ok\"}\n"}; });
 }
 
-void Service::info(Request request) {
+void Service::info(Request& request) {
   request.reply([this] {
     AnyIndex& index = index_.index();
     const std::shared_ptr<const IndexView> view = index_.view();
@@ -248,7 +248,7 @@ void Service::info(Request request) {
   });
 }
 
-void Service::get(Request request) {
+void Service::get(Request& request) {
   std::vector<std::int64_t> ids;
   std::optional<std::vector<std::string>> show;
   if (request.head.method == "POST") {
@@ -276,7 +276,7 @@ void Service::get(Request request) {
   });
 }
 
-void Service::search(Request request) {
+void Service::search(Request& request) {
   const std::shared_ptr<const IndexView> view = index_.view();
   auto questions = std::make_shared<std::vector<Question>>(
       read_questions(request.body, view->names, {.max_depth = kMaxDepth}));
@@ -309,7 +309,7 @@ void Service::search(Request request) {
   queue_.ask(std::move(asked));
 }
 
-void Service::explain(Request request) {
+void Service::explain(Request& request) {
   const std::shared_ptr<const IndexView> view = index_.view();
   std::vector<Question> questions = read_questions(request.body, view->names, {.max_depth = kMaxDepth});
   limit_rows(questions, options_.limits.rows);
@@ -325,7 +325,7 @@ void Service::explain(Request request) {
   });
 }
 
-void Service::why(Request request) {
+void Service::why(Request& request) {
   const std::shared_ptr<const IndexView> view = index_.view();
   const ReadJson json = read_json(request.body, kMaxDepth);
   ReadJson::object_t object = read_object(json, "the request");
@@ -341,7 +341,7 @@ void Service::why(Request request) {
         });
 }
 
-void Service::distributions(Request request) {
+void Service::distributions(Request& request) {
   later(request.reply, [this] {
     const std::lock_guard lock(distributions_mutex_);  // of several requests one computes
     const std::shared_ptr<const IndexView> view = index_.view();
@@ -353,15 +353,15 @@ void Service::distributions(Request request) {
   });
 }
 
-void Service::insert(Request request) {
-  write_rows(std::move(request), false);
+void Service::insert(Request& request) {
+  write_rows(request, false);
 }
 
-void Service::upsert(Request request) {
-  write_rows(std::move(request), true);
+void Service::upsert(Request& request) {
+  write_rows(request, true);
 }
 
-void Service::write_rows(Request request, bool replaces) {
+void Service::write_rows(Request& request, bool replaces) {
   const std::shared_ptr<const IndexView> view = index_.view();
   const ReadJson json = read_json(request.body, kMaxDepth);
   const ReadJson::object_t& object = read_object(json, "the request");
@@ -393,7 +393,7 @@ void Service::write_rows(Request request, bool replaces) {
   });
 }
 
-void Service::erase(Request request) {
+void Service::erase(Request& request) {
   const ReadJson json = read_json(request.body, kMaxDepth);
   const ReadJson::object_t& object = read_object(json, "the request");
   check_members(object, {"ids"}, "the request");
@@ -405,7 +405,7 @@ void Service::erase(Request request) {
   });
 }
 
-void Service::metrics_text(Request request) {
+void Service::metrics_text(Request& request) {
   request.reply([this] {
     const QueueStats queue = queue_.stats();
     const std::shared_ptr<const IndexView> view = index_.view();
@@ -424,11 +424,11 @@ void Service::metrics_text(Request request) {
   });
 }
 
-void Service::open_api(Request request) {
+void Service::open_api(Request& request) {
   request.reply([] { return Response{.body = std::string(open_api_text())}; });
 }
 
-void Service::page(Request request) {
+void Service::page(Request& request) {
   request.reply([] {
     return Response{.body = std::string(page_text()),
                     .content_type = "text/html; charset=utf-8",

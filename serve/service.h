@@ -49,25 +49,25 @@ class Service {
 
  private:
   struct Request;
-  using Handler = void (Service::*)(Request request);
+  using Handler = void (Service::*)(Request& request);
   struct Route;
   static const Route* find_route(std::string_view path);
 
-  void health(Request request);
-  void info(Request request);
-  void get(Request request);
-  void search(Request request);
-  void explain(Request request);
-  void why(Request request);
-  void distributions(Request request);
-  void insert(Request request);
-  void upsert(Request request);
-  void erase(Request request);
-  void metrics_text(Request request);
-  void open_api(Request request);
-  void page(Request request);
+  void health(Request& request);
+  void info(Request& request);
+  void get(Request& request);
+  void search(Request& request);
+  void explain(Request& request);
+  void why(Request& request);
+  void distributions(Request& request);
+  void insert(Request& request);
+  void upsert(Request& request);
+  void erase(Request& request);
+  void metrics_text(Request& request);
+  void open_api(Request& request);
+  void page(Request& request);
 
-  void write_rows(Request request, bool replaces);
+  void write_rows(Request& request, bool replaces);
   // Runs work that may take long, and replies with what it returns.
   void later(Reply reply, std::function<Response()> work);
   std::vector<SearchResult> search_index(std::span<const Query> queries, const SearchOptions& options);
