@@ -15,10 +15,10 @@ namespace {
 
 // The highest value of a number term whose stored values, or keys, are from `first` to `last`.
 double highest_of_stored(const NumberTerm& term, double first, double last) {
-  return term.best(term.negated ? term.extremes(-last, -first) : term.extremes(first, last));
+  return term.negated ? term.best(-last, -first) : term.best(first, last);
 }
 double highest_of_keys(const NumberTerm& term, std::int64_t first, std::int64_t last) {
-  return first > last ? 0 : term.best(term.extremes(term.of_key(first), term.of_key(last)));
+  return first > last ? 0 : term.best(term.of_key(first), term.of_key(last));
 }
 
 // Of rows with such keys and, unless there is only one and no gap, of others.

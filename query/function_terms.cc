@@ -300,6 +300,15 @@ NumberTerm::Extremes NumberTerm::extremes(double first, double last) const {
   return widened({value(std::fmax(first, least)), value(std::fmax(last, least))});
 }
 
+double NumberTerm::best(double first, double last) const {
+  if (!has_peak(function) || weight < 0) {
+    const Extremes both = extremes(first, last);
+    return weight > 0 ? both.highest : both.lowest;
+  }
+  const double highest = value(std::clamp(origin, first, last));
+  return widened({highest, highest}).highest;
+}
+
 // The functions that are not monotone in their last bits are so at some distance.
 NumberTerm::Extremes NumberTerm::widened(Extremes extremes) const {
   const bool is_monotone = function == TermFunction::near || function == TermFunction::decay_linear ||

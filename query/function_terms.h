@@ -39,8 +39,8 @@ struct NumberTerm {
   };
   // At least as far apart as the values over all x from `first` to `last`; first <= last.
   Extremes extremes(double first, double last) const;
-  // The end of these that raises a score most.
-  double best(const Extremes& extremes) const { return weight > 0 ? extremes.highest : extremes.lowest; }
+  // The end of these that raises a score most, without the cost of the other one.
+  double best(double first, double last) const;
 
  private:
   Extremes widened(Extremes extremes) const;
