@@ -80,22 +80,14 @@ RefreshStats IndexCopy::refresh() const {
   return mirror_.refresh();
 }
 
-// Of a Query or a QueryBatch.
-template <typename Asked>
-const Asked& checked(const Asked& asked) {
-  if (!asked.terms.empty())
-    throw InvalidArgument("GPUs do not score terms besides the weights; search the index on the CPU");
-  return asked;
-}
-
 IndexCopy::Started::Started(const IndexCopy& copy, const MirrorView& view, const Query& query,
                             const SearchCall& call, Clock::time_point start)
     : view_(view),
       start_(start),
-      query_(resolve(checked(query), *view.snapshot)),
+      query_(resolve(query, *view.snapshot)),
       result_(copy.make_result(view, call.engine)) {
   check_engine(call.engine, query_.k);
-  refuse_pages(query);
+  refuse_on_device(query);
   look_after_a_while(call.watch);
   if (view.mirror->has_rows()) running_.emplace(copy.single_search_, view_, query_, result_.stats.engine);
 }
@@ -128,7 +120,6 @@ void IndexCopy::search(const MirrorView& view, std::span<const Query> queries, c
                        std::span<SearchResult> results) const {
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
-  for (const Query& query : queries) static_cast<void>(checked(query));
   search_current(view, queries, call, results);
 }
 
@@ -138,7 +129,7 @@ void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, co
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
   const std::size_t width = view.snapshot->attributes.size();
-  static_cast<void>(checked(batch));
+  refuse_on_device(batch);
   const std::size_t k = std::min<std::size_t>(batch.k, view.snapshot->num_rows);
   if (batch.scale == Scale::none && can_be_batch(view, call.engine, k)) {
     const std::optional<std::size_t> refused =

@@ -1,6 +1,5 @@
 #include "cpu/count_rows.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
@@ -106,19 +105,15 @@ class Counter {
                           : highest_of_leaf<T>(query_.functions, snapshot_, leaf).least_before(place_.score);
     std::size_t num_scored =
         simd::score_rows(snapshot_.leaf_values<T>(leaf), leaf_rows, num_rows, query_, least, scored.data());
-    if (!lowest_is_known()) {
-      const auto end = std::remove_if(
-          scored.begin(), scored.begin() + static_cast<std::ptrdiff_t>(num_scored),
-          [&](const simd::ScoredRow& row) { return verdict != Verdict::all && !filter_.passes(row.row); });
+    if (verdict != Verdict::all) num_scored = drop_failing(filter_, std::span(scored.data(), num_scored));
+    if (!lowest_is_known())
       num_scored = add_functions(snapshot_, query_, leaf * std::uint64_t{leaf_rows}, place_.score,
-                                 std::span(scored.begin(), end));
-    }
+                                 std::span(scored.data(), num_scored));
     const std::int64_t* ids = snapshot_.leaf_ids(leaf);
     std::uint64_t count = 0;
     for (std::size_t i = 0; i < num_scored; ++i) {
       const auto [row_score, row] = scored[i];
-      const bool passes = verdict == Verdict::all || filter_.passes(row);
-      count += passes && (row_score > place_.score || ids[row] < place_.id) ? 1 : 0;
+      count += row_score > place_.score || ids[row] < place_.id ? 1 : 0;
     }
     ++stats_.leaves_visited;
     stats_.rows_scored += num_rows;

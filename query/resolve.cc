@@ -92,6 +92,11 @@ ResolvedGroups resolve_groups(const RowsPer& per, const Snapshot& snapshot) {
   return {false, static_cast<std::int32_t>(field - snapshot.fields.begin()), per.most};
 }
 
+void refuse_terms(const std::vector<ScoreTerm>& terms) {
+  if (!terms.empty())
+    throw InvalidArgument("GPUs do not score terms besides the weights; search the index on the CPU");
+}
+
 }  // namespace
 
 CodeTerms::CodeTerms(std::span<const Term> terms) {
@@ -156,10 +161,15 @@ double resolve_min_score(const std::optional<double>& min_score) {
   return *min_score;
 }
 
-void refuse_pages(const Query& query) {
+void refuse_on_device(const Query& query) {
+  refuse_terms(query.terms);
   if (query.after || query.per)
     throw InvalidArgument(std::string("a GPU answers no query with `") + (query.after ? "after" : "per") +
                           "`: search on the CPU");
+}
+
+void refuse_on_device(const QueryBatch& batch) {
+  refuse_terms(batch.terms);
 }
 
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableStatistics* table) {

@@ -39,8 +39,9 @@ std::size_t resolve_k(const Query& query, const Snapshot& snapshot);
 // -infinity if it is not set. Throws InvalidArgument for NaN.
 double resolve_min_score(const std::optional<double>& min_score);
 
-// The GPU engines know no pages and no groups. Throws InvalidArgument for a query that asks for them.
-void refuse_pages(const Query& query);
+// The GPU engines know no pages, no groups and no terms besides the weights. Throw InvalidArgument for what asks for them.
+void refuse_on_device(const Query& query);
+void refuse_on_device(const QueryBatch& batch);
 
 // For error messages. The names of a snapshot's attributes: "price, rating, stars".
 std::string known_attributes(const Snapshot& snapshot);

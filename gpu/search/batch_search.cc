@@ -68,7 +68,7 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
   PredicateList predicates(may_be_filtered ? count : 0);
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     const FloatingPointScope floating_point;
-    refuse_pages(queries[positions[i]]);
+    refuse_on_device(queries[positions[i]]);
     const ResolvedQuery query = resolve(queries[positions[i]], snapshot);
     pack_query(query, memory.packed.data() + i * stride);
     if (may_be_filtered) predicates.set(i, pack_predicate(query.filter));
