@@ -15,7 +15,8 @@ namespace {
 
 // The highest value of a number term whose stored values, or keys, are from `first` to `last`.
 double highest_of_stored(const NumberTerm& term, double first, double last) {
-  return term.negated ? term.best(-last, -first) : term.best(first, last);
+  const double a = term.of_stored(first), b = term.of_stored(last);
+  return term.negated ? term.best(b, a) : term.best(a, b);
 }
 double highest_of_keys(const NumberTerm& term, std::int64_t first, std::int64_t last) {
   return first > last ? 0 : term.best(term.of_key(first), term.of_key(last));
