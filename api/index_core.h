@@ -102,7 +102,7 @@ class Index::Core {
 
   // Of a version with LoggedRows.
   std::shared_ptr<const LoggedView> logged_view(const std::shared_ptr<const Snapshot>& version);
-  Explanation explain(const Snapshot& tree, const Query& query, const SearchOptions& options);
+  Explanation explain(const Snapshot& tree, const Query& query, const SearchOptions& options, Watch* watch);
   static SearchResult search_monotone(std::shared_ptr<const Snapshot> snapshot, MonotoneFunctionRef function,
                                       std::size_t k, const Filter& where, const SearchOptions& options);
   double logged_bound(const std::shared_ptr<const Snapshot>& version, const Query& query,

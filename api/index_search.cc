@@ -293,16 +293,19 @@ Explanation Index::explain(const Query& query, const SearchOptions& options) con
   check_num_threads(options.num_threads);
   Core& core = held_by(core_, kIndexHandle);
   const std::shared_ptr<const Snapshot> version = core.version();
-  if (version->logged == nullptr) return core.explain(*version, query, options);
+  Watch watch(options, 1);
+  if (version->logged == nullptr) return core.explain(*version, query, options, watch.if_any());
   // Of the tree in the files, which has most of the rows.
   const std::shared_ptr<const LoggedView> view = core.logged_view(version);
   SearchOptions of_base = options;
   if (of_base.statistics == nullptr) of_base.statistics = &view->statistics();
-  return core.explain(*version->logged->base, view->of_base(query), of_base);
+  return core.explain(*version->logged->base, view->of_base(query), of_base, watch.if_any());
 }
 
-Explanation Index::Core::explain(const Snapshot& tree, const Query& query, const SearchOptions& options) {
-  const ResolvedQuery resolved = resolve(query, tree, options.statistics);
+Explanation Index::Core::explain(const Snapshot& tree, const Query& query, const SearchOptions& options,
+                                 Watch* watch) {
+  ResolvedQuery resolved = resolve(query, tree, options.statistics);
+  resolved.watch = watch;
   Plan plan = make_plan(tree, resolved, options, CostsNs(), speed_factor(), device_costs());
   plan.has_id_map = has_id_map(tree);
   return explain_plan(tree, resolved, plan);

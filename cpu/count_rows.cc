@@ -74,6 +74,7 @@ class Counter {
   }
 
   std::uint64_t count_in_leaf(std::uint32_t leaf, bool all_score_more) {
+    look_at(query_.watch);
     const std::uint32_t num_rows = snapshot_.leaf(leaf).num_rows;
     if (!all_score_more) {
       const T* maxima = snapshot_.zone_vector<T>(leaf, Extreme::maximum);

@@ -81,20 +81,35 @@ TimestampCount count_days(const ParsedTimestamp& instant) {
   return {(instant.seconds - into_day) / kSecondsOfDay, into_day == 0 && instant.nanoseconds == 0};
 }
 
-// Of an instant among whole days, or units of time.
-Limits<std::int64_t> limits_of_instant(const std::string& text, const ColumnFormat& format) {
+ParsedTimestamp instant_of(const std::string& text, const ColumnFormat& format) {
   const std::optional<ParsedTimestamp> instant = parse_instant(text, format);
   if (!instant) throw InvalidArgument("\"" + text + "\" is no date or time");
+  return *instant;
+}
+
+// Of an instant among whole days, or units of time.
+Limits<std::int64_t> limits_of_instant(const std::string& text, const ColumnFormat& format) {
+  const ParsedTimestamp instant = instant_of(text, format);
   const std::optional<TimestampCount> count =
-      format.type == ColumnType::date ? count_days(*instant) : count_in_unit(*instant, format.unit);
+      format.type == ColumnType::date ? count_days(instant) : count_in_unit(instant, format.unit);
   using Domain = IntervalDomain<std::int64_t>;
   if (!count)  // beyond all that the column can hold
-    return instant->seconds < 0 ? Limits<std::int64_t>{{}, Domain::kLowest}
+    return instant.seconds < 0 ? Limits<std::int64_t>{{}, Domain::kLowest}
                                 : Limits<std::int64_t>{Domain::kHighest, {}};
   if (count->is_exact) return {count->value, count->value};
   if (count->value == Domain::kHighest) return {count->value, {}};
   return {count->value, count->value + 1};
 }
+
+}  // namespace
+
+double number_of_instant(const std::string& text, const ColumnFormat& format) {
+  const ParsedTimestamp instant = instant_of(text, format);
+  const double seconds = static_cast<double>(instant.seconds) + instant.nanoseconds / 1e9;
+  return format.type == ColumnType::date ? seconds / kSecondsOfDay : seconds;
+}
+
+namespace {
 
 // Longer lists than a message should hold end in "...".
 std::string list_of(const std::vector<std::string>& names) {

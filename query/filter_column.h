@@ -46,6 +46,9 @@ const ColumnFormat& format_of(const FilterColumn& column, const Snapshot& snapsh
 template <typename T>
 Limits<T> limits_of(const Literal& literal, const ColumnFormat& format);
 
+// A date or a time as a number, with its fraction: in days for a column of dates, else in seconds.
+double number_of_instant(const std::string& text, const ColumnFormat& format);
+
 // For error messages: `"price"`, or `id`.
 std::string shown_column(const FilterColumn& column, const Snapshot& snapshot);
 

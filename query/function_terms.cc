@@ -127,7 +127,8 @@ double ticks_of(const ColumnFormat& format) {
   return 1e9;
 }
 
-// The origin in the column's unit: days, seconds, or the number itself.
+// The origin in the column's unit: days, seconds, or the number itself. That of an instant is computed as that of a value of the
+// column is, if it could be one: then it is at a distance of 0 from it.
 double origin_of(const ScoreTerm& term, const FilterColumn& column, const Snapshot& snapshot) {
   if (!has_peak(term.function)) return 0;
   const std::string fault = fault_of_literal(column, term.origin, snapshot);
@@ -139,8 +140,9 @@ double origin_of(const ScoreTerm& term, const FilterColumn& column, const Snapsh
     origin = static_cast<double>(*integer);
   } else {
     const ColumnFormat& format = format_of(column, snapshot);
-    const Limits<std::int64_t> limits = limits_of<std::int64_t>(term.origin, format);
-    origin = static_cast<double>(limits.at_most ? *limits.at_most : *limits.at_least) / ticks_of(format);
+    const auto [at_most, at_least] = limits_of<std::int64_t>(term.origin, format);
+    origin = at_most && at_most == at_least ? static_cast<double>(*at_most) / ticks_of(format)
+                                            : number_of_instant(std::get<std::string>(term.origin), format);
   }
   if (!std::isfinite(origin))
     throw InvalidArgument("the origin of " + term.function_text() + " is not finite");
@@ -189,7 +191,8 @@ std::pair<double, double> range_of(const NumberTerm& term, const Snapshot& snaps
     last = ranges[static_cast<std::size_t>(term.column)].maximum;
   }
   if (first > last) return {0, 0};  // no row has a value
-  return term.negated ? std::pair(-last, -first) : std::pair(first, last);
+  const double a = term.of_stored(first), b = term.of_stored(last);
+  return term.negated ? std::pair(b, a) : std::pair(a, b);
 }
 
 // ---- Scores
@@ -304,11 +307,13 @@ double NumberTerm::highest(double first, double last) const {
 }
 
 double NumberTerm::best_of_stored(double first, double last) const {
-  return negated ? best_of(-last, -first) : best_of(first, last);
+  const double a = of_stored(first), b = of_stored(last);
+  return negated ? best_of(b, a) : best_of(a, b);
 }
 
 double NumberTerm::highest_of_stored(double first, double last) const {
-  return negated ? highest(-last, -first) : highest(first, last);
+  const double a = of_stored(first), b = of_stored(last);
+  return negated ? highest(b, a) : highest(a, b);
 }
 
 double NumberTerm::largest(double first, double last) const {

@@ -2,6 +2,7 @@
 // how far it is.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -33,13 +34,13 @@ class Watch {
   // Throws Stopped, or what on_progress throws.
   void look() {
     if (stop_.stop_requested()) throw Stopped();
-    if (on_progress_ && std::this_thread::get_id() == caller_ && ++num_looks_ % kLooksAtTheClock == 0)
-      report();
+    if (on_progress_ && std::this_thread::get_id() == caller_ && ++num_looks_ >= looks_for_the_clock_)
+      look_at_the_clock();
   }
   // The same where some milliseconds have gone by.
   void look_after_a_while() {
     if (stop_.stop_requested()) throw Stopped();
-    if (on_progress_ && std::this_thread::get_id() == caller_) report();
+    if (on_progress_ && std::this_thread::get_id() == caller_) report(Clock::now());
   }
   void count_answered(std::size_t num_questions) {
     num_answered_.fetch_add(num_questions, std::memory_order_relaxed);
@@ -48,11 +49,21 @@ class Watch {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kBetweenReports{50};
-  // Looks for each of the clock, which takes as long to read as some nodes.
-  static constexpr std::uint32_t kLooksAtTheClock = 64;
+  // The clock takes as long to read as some nodes, but a node of a query with thousands of terms or conditions takes
+  // milliseconds. So it is read for every look at first, and for fewer while looks follow each other quickly.
+  static constexpr std::uint32_t kMostLooksForTheClock = 64;
+  static constexpr std::chrono::milliseconds kSlow{1};
 
-  void report() {
+  void look_at_the_clock() {
     const Clock::time_point now = Clock::now();
+    const bool is_slow = now - last_look_ > kSlow;
+    looks_for_the_clock_ = is_slow ? 1 : std::min(2 * looks_for_the_clock_, kMostLooksForTheClock);
+    num_looks_ = 0;
+    last_look_ = now;
+    report(now);
+  }
+
+  void report(Clock::time_point now) {
     if (now - last_report_ < kBetweenReports) return;
     last_report_ = now;
     on_progress_(num_answered_.load(std::memory_order_relaxed) / num_parts_, num_questions_);
@@ -65,7 +76,9 @@ class Watch {
   // Of the thread that called, alone:
   const std::thread::id caller_ = std::this_thread::get_id();
   Clock::time_point last_report_ = on_progress_ ? Clock::now() : Clock::time_point();
-  std::uint32_t num_looks_ = 0;
+  Clock::time_point last_look_ = last_report_;  // at the clock
+  std::uint32_t num_looks_ = 0;                 // since then
+  std::uint32_t looks_for_the_clock_ = 1;
 };
 
 // The same of a watch that may be null.

@@ -134,6 +134,7 @@ class Question {
     std::vector<std::pair<ShardHit, std::size_t>> hits;  // and its rank in its part
     for (std::uint32_t s = 0; s < state_.shards.size(); ++s) {
       parts.push_back(state_.shards[s].search(query_, options_));
+      versions_[s] = parts.back().snapshot;  // whose numbers of rows the hits have
       stats_ += parts.back().stats;
       for (std::size_t rank = 0; rank < parts[s].hits.size(); ++rank)
         hits.push_back({{parts[s].hits[rank], s}, rank});

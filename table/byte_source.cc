@@ -20,13 +20,14 @@ namespace {
   throw IoError("cannot " + action + " " + name + ": " + std::generic_category().message(error_number));
 }
 
-// One more than a short source has, whose end is then seen.
-std::size_t bytes_to_sample(const ByteSource& source, std::size_t most) {
-  const std::optional<std::uint64_t> num_bytes = source.num_bytes();
-  return num_bytes && *num_bytes < most ? static_cast<std::size_t>(*num_bytes) + 1 : most;
-}
-
 }  // namespace
+
+std::size_t bytes_to_read(const ByteSource& source, std::size_t most) {
+  constexpr std::uint64_t kFew = std::uint64_t{64} << 10;
+  const std::optional<std::uint64_t> num_bytes = source.num_bytes();
+  if (!num_bytes || *num_bytes >= most) return most;
+  return static_cast<std::size_t>(std::min<std::uint64_t>(std::max(*num_bytes + 1, kFew), most));
+}
 
 std::size_t MemorySource::read(char* out, std::size_t num_bytes) {
   const std::size_t count = std::min(num_bytes, bytes_.size() - position_);
@@ -99,14 +100,14 @@ std::optional<std::size_t> FileSource::read_available(char* out, std::size_t num
 }
 
 SampledSource::SampledSource(ByteSource& source, std::size_t num_bytes)
-    : source_(source), sample_(bytes_to_sample(source, num_bytes), '\0') {
+    : source_(source), sample_(bytes_to_read(source, num_bytes), '\0') {
   const std::size_t num_read = source_.read(sample_.data(), sample_.size());
   is_whole_ = num_read < sample_.size();
   sample_.resize(num_read);
 }
 
 SampledSource::SampledSource(ByteSource& pipe, std::size_t num_bytes, const std::function<void()>& on_wait)
-    : source_(pipe), sample_(bytes_to_sample(pipe, num_bytes), '\0') {
+    : source_(pipe), sample_(bytes_to_read(pipe, num_bytes), '\0') {
   std::size_t num_read = 0;
   const auto has_two_lines = [&] { return std::count(sample_.data(), sample_.data() + num_read, '\n') >= 2; };
   while (!is_whole_ && num_read < sample_.size() && !has_two_lines()) {

@@ -29,7 +29,8 @@ class ByteSource {
     return read(out, num_bytes);
   }
 
-  // The total that read() returns; nullopt if it is unknown before the end (pipes, compressed files).
+  // The total that read() returns; nullopt if it is unknown before the end (pipes, compressed files). Of a file it is what
+  // the file system says: there may be more, if another program appends to it, or in /proc.
   virtual std::optional<std::uint64_t> num_bytes() const = 0;
 
   // Begins again at the first byte. Returns false if that is impossible (pipes).
@@ -38,6 +39,10 @@ class ByteSource {
   // In bytes of the file itself, compressed or not.
   virtual Progress progress() const = 0;
 };
+
+// How many bytes to ask a source for, of which `most` would do: if it is short, so few that buffers are small, but more
+// than it says it has, so that its end is seen.
+std::size_t bytes_to_read(const ByteSource& source, std::size_t most);
 
 class MemorySource : public ByteSource {
  public:

@@ -124,6 +124,7 @@ CsvChunkParser::CsvChunkParser(const CsvSchema& schema)
   if (schema.label) targets_.push_back({*schema.label, Use::label, 0, 0});
   std::stable_sort(targets_.begin(), targets_.end(),
                    [](const Target& a, const Target& b) { return a.position < b.position; });
+  if (schema.is_json_lines && schema.names.size() == 1) return;  // lines of blanks would be cells
   std::vector<Target> by_position;
   for (std::size_t position = 0; position < schema.names.size(); ++position) {
     by_position.push_back({position, Use::none, 0, 0});

@@ -131,7 +131,7 @@ class CsvChunkParser {
 
   const CsvSchema& schema_;
   std::vector<Target> targets_;        // in the order of the file
-  std::vector<Target> plain_targets_;  // one per column of the file; empty if a column has two uses
+  std::vector<Target> plain_targets_;  // one per column of the file; empty if any row may be another
   std::size_t num_misses_ = 0;         // rows since the last plain one
   RecordSplitter splitter_;
   std::string scratch_, number_scratch_;

@@ -36,7 +36,7 @@ std::string_view drop_byte_order_mark(std::string_view text, const std::string& 
   for (const OtherFormat& format : kOtherFormats)
     if (text.starts_with(format.beginning))
       throw_csv_fault(name, 1, 1, std::string("expected UTF-8 text, found ") + format.what);
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   return text;
 }
 
@@ -170,15 +170,11 @@ std::string_view CsvParser::read_header() {
   while (text.size() < kBeginningBytes && !windows_.is_last()) text = windows_.next(text);
   text = drop_byte_order_mark(text, name_);
   RecordSplitter splitter(schema_.delimiter, kMaxColumns);
-  const auto take_record = [&] {
-    num_lines_ += splitter.num_lines();
-    text.remove_prefix(static_cast<std::size_t>(splitter.next() - text.data()));
-  };
   for (text = split_first_record(splitter, text); splitter.is_blank();
        text = split_first_record(splitter, text))
-    take_record();
+    text = behind(splitter, text);
   name_columns(splitter);
-  if (*found_.dialect.has_header) take_record();
+  if (*found_.dialect.has_header) text = behind(splitter, text);
   if (found_.is_json_lines) num_lines_ = 0;  // the header is no line of the file
   return text;
 }
@@ -204,6 +200,22 @@ std::string_view CsvParser::split_first_record(RecordSplitter& splitter, std::st
   return text;
 }
 
+// What follows the record that begins the text, whose lines are now counted.
+std::string_view CsvParser::behind(const RecordSplitter& record, std::string_view text) {
+  num_lines_ += record.num_lines();
+  return text.substr(static_cast<std::size_t>(record.next() - text.data()));
+}
+
+std::string_view CsvParser::drop_blank_lines(std::string_view text) {
+  RecordSplitter splitter(schema_.delimiter, schema_.names.size(), schema_.is_json_lines);
+  while (!text.empty() &&
+         splitter.split(text.data(), text.data() + text.size(), windows_.is_last()) ==
+             RecordState::complete &&
+         is_blank_line(splitter, schema_))
+    text = behind(splitter, text);
+  return text;
+}
+
 void CsvParser::name_columns(const RecordSplitter& first_record) {
   const bool has_header = *found_.dialect.has_header;
   schema_.names = has_header ? parse_header(first_record, name_)
@@ -226,13 +238,13 @@ std::string_view CsvParser::skip_records(std::string_view text) {
     }
     if (state != RecordState::complete) break;
     if (!is_blank_line(splitter, schema_)) --num_left_to_skip_;
-    num_lines_ += splitter.num_lines();
-    text.remove_prefix(static_cast<std::size_t>(splitter.next() - text.data()));
+    text = behind(splitter, text);
   }
   return text;
 }
 
-// Returns `text`, the rest of the window after the header, or of a later one if that holds no complete record.
+// Returns `text`, the rest of the window after the header, or of a later one if that holds no complete record: then without
+// the blank lines before, which may be any number.
 std::string_view CsvParser::determine_columns(std::string_view text) {
   kinds_.assign(selection_.columns.size(), {});
   if (!known_columns_.empty()) {
@@ -240,7 +252,8 @@ std::string_view CsvParser::determine_columns(std::string_view text) {
     return text;
   }
   if (!options_.schema)
-    while (add_kinds_of_first_rows(text) == 0 && !windows_.is_last()) text = windows_.next(text);
+    while (add_kinds_of_first_rows(text) == 0 && !windows_.is_last())
+      text = windows_.next(drop_blank_lines(text));
   std::vector<CsvColumn> columns;
   for (std::size_t i = 0; i < selection_.columns.size(); ++i)
     columns.push_back(guess_column(selection_.columns[i], form_of(selection_.columns[i]), kinds_[i], once_));

@@ -76,6 +76,8 @@ class CsvParser {
  private:
   std::string_view read_header();
   std::string_view split_first_record(RecordSplitter& splitter, std::string_view text);
+  std::string_view behind(const RecordSplitter& record, std::string_view text);
+  std::string_view drop_blank_lines(std::string_view text);
   void name_columns(const RecordSplitter& first_record);
   std::string_view skip_records(std::string_view text);
   std::string_view determine_columns(std::string_view text);

@@ -51,9 +51,11 @@ struct CsvSchema {
   void set_columns(std::vector<CsvColumn> new_columns);
 };
 
-// A line between the rows that is no row. Where there is one column, it is a row without a value.
+// A line between the rows that is no row. Where there is one column, it is a row without a value; of JSON Lines that is one of
+// nothing, and a line of blanks is none.
 inline bool is_blank_line(const RecordSplitter& record, const CsvSchema& schema) {
-  return (schema.names.size() > 1 || schema.is_json_lines) && record.num_fields() == 1 && record.is_blank();
+  return record.is_blank() &&
+         (schema.names.size() > 1 || (schema.is_json_lines && !record.fields().front().text.empty()));
 }
 
 // The column as the first rows suggest it. `once`: the file is read only once, so every type is fixed.

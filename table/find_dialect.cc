@@ -13,7 +13,6 @@ namespace culmen::io {
 namespace {
 
 constexpr std::string_view kDelimiters = ",\t;|";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Walks over the complete records of a sample that are not blank.
 class SampleRecords {

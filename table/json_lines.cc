@@ -127,6 +127,7 @@ class JsonLinesSource : public ByteSource {
       end = std::min(end, pending_.size());
       ++line_;
       std::size_t first = begin, last = end;
+      if (line_ == 1 && pending_.starts_with(kByteOrderMark)) first += kByteOrderMark.size();
       while (first < last && is_json_blank(pending_[first])) ++first;
       while (last > first && is_json_blank(pending_[last - 1])) --last;
       call(std::string_view(pending_.data() + first, last - first));
@@ -234,7 +235,7 @@ class JsonLinesSource : public ByteSource {
 
   void write_line(std::string_view line) {
     if (line.empty()) {
-      ready_ += '\n';
+      ready_ += " \n";  // no row, whereas an object without values may be a line of nothing
       return;
     }
     cells_.assign(names_.size(), std::nullopt);

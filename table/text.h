@@ -7,6 +7,8 @@
 
 namespace culmen::io {
 
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8
+
 std::string_view trim_blanks(std::string_view text);  // blanks: space and tab
 
 // `text` in double quotes for an error message: shortened, with control and broken bytes as \xNN.

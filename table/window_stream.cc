@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <stdexcept>
 
 namespace culmen::io {
 
 WindowStream::WindowStream(ByteSource& source, std::size_t window_bytes, std::size_t max_carry_bytes,
                            ReadPolicy policy)
-    : window_bytes_(window_bytes), max_carry_bytes_(max_carry_bytes), policy_(policy), source_(source) {
-  if (const auto num_bytes = source.num_bytes()) {  // small inputs get small buffers
-    window_bytes_ = static_cast<std::size_t>(std::min<std::uint64_t>(window_bytes, *num_bytes + 1));
-    max_carry_bytes_ = static_cast<std::size_t>(std::min<std::uint64_t>(max_carry_bytes, *num_bytes));
-  }
-}
+    : window_bytes_(bytes_to_read(source, window_bytes)),
+      max_carry_bytes_(max_carry_bytes),
+      policy_(policy),
+      source_(source) {}
 
 std::string_view WindowStream::next(std::string_view carry) {
+  if (carry.size() > max_carry_bytes_) throw std::length_error("the carry of a window is too long");
   char* const fresh = next_buffer() + max_carry_bytes_;
   const std::size_t num_fresh =
       policy_ == ReadPolicy::as_it_comes ? read_what_comes(fresh, carry.size()) : read_full(fresh);

@@ -42,8 +42,8 @@ class WindowStream {
   std::size_t read_what_comes(char* out, std::size_t num_wanted);
   void start_reading_ahead();
 
-  std::size_t window_bytes_;
-  std::size_t max_carry_bytes_;
+  const std::size_t window_bytes_;
+  const std::size_t max_carry_bytes_;  // memory that no carry uses is never touched
   const ReadPolicy policy_;
   std::function<void()> on_wait_;
   ByteSource& source_;

@@ -4,10 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "table/text.h"
+
 namespace culmen::tools {
 
+// Readers trim blanks around names that are not in quotes.
 inline std::string quoted_if_needed(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  const bool is_trimmed = io::trim_blanks(text).size() == text.size();
+  if (is_trimmed && text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
   for (char c : text) {
     if (c == '"') quoted += '"';

@@ -252,7 +252,7 @@ class Searchable(Tabular):
         >>> [(part.attribute, part.part) for part in reasons.parts], reasons.even[0]
         ([('price', -8.0), ('rating', 7.0)], EvenWeight(attribute='price', weight=-0.1, even=-0.05))
         """
-        given = [one for one in (id, other) if one is not None]
+        given = [id] if other is None else [id, other]
         ids = [number for one in given if (number := id_of(one)) is not None]
         found: Any = self._handle.why(by_name(weights), scale, missing, ids) if len(ids) == len(given) else None
         if found is None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import InvalidArgument
+from ._ids import id_of
 from ._numbers import real_number
 from ._progress import Progress, shown
 from ._queries import KOrEach, as_matrix, by_name, check_types, in_numbers, integer, is_matrix
@@ -61,11 +62,13 @@ def search_page(
         if not isinstance(after, (tuple, list)) or len(after) != 2:
             raise InvalidArgument("after is the (score, id) of the last row before, as Result.cursor")
         after = (real_number("the score of after", after[0]), integer("the id of after", after[1]))
+        if id_of(after[1]) is None:
+            raise InvalidArgument(f"the id of after is of 64 bits, which {after[1]} is not")
     if per is not None:
         if not isinstance(per, Mapping) or len(per) != 1:
             raise InvalidArgument('per is a column and how many rows of each value: {"brand": 2}')
         [(column, most)] = per.items()
-        per = (str(column), integer("per", most))
+        per = (str(column), min(integer("per", most), (1 << 63) - 1))
         if per[1] < 1:
             raise InvalidArgument(f"at most {per[1]} rows per {column!r}; ask for one at least")
     return Result(handle.search_page(by_name(weights), k, *rest, after, per), schema)

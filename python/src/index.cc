@@ -191,7 +191,8 @@ nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size
                  std::optional<double> min_score, std::string_view scale, std::string_view missing,
                  std::string_view terms, std::string_view engine, int num_threads) {
   const Query query = query_of(index, weights, k, where, min_score, scale, missing, terms);
-  const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
+  const SearchOptions options = {
+      .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
   return report(without_gil([&] { return index.explain(query, options); }));
 }
 

@@ -31,12 +31,15 @@ def test_pages_joined_are_the_long_answer():
 
 def test_arguments_that_cannot_be_are_refused():
     index = build()
-    for after in ("x", 3, (1,), (math.nan, 1)):
+    for after in ("x", 3, (1,), (math.nan, 1), (1, 1 << 63)):
         with pytest.raises(culmen.InvalidArgument):
             index.search({"rating": 1}, after=after)
     for per in ("brand", {}, {"brand": 0}, {"brand": 1, "price": 1}, {"nobrand": 1}):
         with pytest.raises(culmen.InvalidArgument):
             index.search({"rating": 1}, per=per)
+    assert len(index.search({"rating": 1}, per={"brand": 1 << 64})) == len(index.search({"rating": 1}))
+    with pytest.raises(TypeError, match="integer"):
+        index.why({"rating": 1}, None)
     with pytest.raises(culmen.InvalidArgument, match="of one query"):
         index.search([[1, 0]], per={"brand": 1})
 

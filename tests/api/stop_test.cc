@@ -113,6 +113,22 @@ TEST(Progress, CountsTheQuestionsThatAreAnswered) {
   EXPECT_LE(counts.back(), 600U);
 }
 
+// There are few nodes and leaves, but each takes long.
+TEST(Progress, IsLookedAtWhileQueriesOfManyTermsAreCountedAndExplained) {
+  Random random(9);
+  const Index index = uniform_index(random, 10'000);
+  Query query = {.weights = weights_of_queries(random, 1), .k = 10};
+  for (int term = 0; term < 5'000; ++term)
+    query.terms.push_back(ScoreTerm::near(0, term / 1000.0).times(term % 2 == 0 ? 1 : -1));
+  SearchOptions options = {.num_threads = 1};
+  options.on_progress = [](std::size_t /*answered*/, std::size_t /*queries*/) {
+    throw std::logic_error("enough");
+  };
+  EXPECT_THROW(static_cast<void>(index.count_above(query, 0, options)), std::logic_error);
+  EXPECT_THROW(static_cast<void>(index.explain(query, options)), std::logic_error);
+  EXPECT_THROW(static_cast<void>(index.search(query, options)), std::logic_error);
+}
+
 TEST(Progress, EndsTheSearchByAnException) {
   Random random(8);
   const Index index = uniform_index(random, 100'000);

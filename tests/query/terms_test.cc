@@ -146,6 +146,7 @@ TEST(Terms, ScoreAsTheContractSays) {
   EXPECT_EQ(scores_of("decay(price, 80, 15, gauss)")[1], 0.5);
   EXPECT_EQ(scores_of("decay(price, 80, 15, linear)"), (Scores{1, 0.5, 0, 0}));
   EXPECT_EQ(scores_of("decay(day, '2024-10-04', 10, exp)"), (Scores{1, 0.5, 0.25, 0.125}));
+  EXPECT_EQ(scores_of("near(day, '2024-10-04 12:00')"), (Scores{-0.5, -9.5, -19.5, -29.5}));
   EXPECT_EQ(scores_of("sqrt(rating)").front(), std::sqrt(9.5));
   EXPECT_EQ(scores_of("saturate(reviews, 10)"), (Scores{1000.0 / 1010, 0.5, 3.0 / 13, 0}));
   EXPECT_EQ(scores_of("log(reviews)").size(), 3U) << "of 0 there is none";
@@ -153,6 +154,34 @@ TEST(Terms, ScoreAsTheContractSays) {
   EXPECT_EQ(scores_of("2 * [brand = 'LG'] + [brand = 'Sony']"), (Scores{2, 2, 1, 1}));
   EXPECT_EQ(scores_of("[brand = 'LG' and price < 200] - 4*[\"rating\" >= 9]"), (Scores{0, 0, -3, -4}));
   EXPECT_EQ(scores_of("[brand = 'a ] in a text'] + 0 * log(reviews)", {0, 1}), (Scores{9.5, 9, 8, 7}));
+}
+
+// Whatever the unit of the column, and whether it is an attribute.
+TEST(Terms, CountTimesInSeconds) {
+  std::vector<double> milliseconds(1000);
+  std::vector<std::int64_t> microseconds(milliseconds.size());
+  for (std::size_t row = 0; row < milliseconds.size(); ++row) {
+    milliseconds[row] = static_cast<double>(row * 7919 % 1000 * 250);
+    microseconds[row] = static_cast<std::int64_t>(milliseconds[row]) * 1000;
+  }
+  const ColumnFormat format = {ColumnType::timestamp, TimeUnit::millisecond};
+  TableView table;
+  table.num_rows = milliseconds.size();
+  table.attributes = {{.name = "up", .format = format},
+                      {.name = "down", .preference = Preference::low, .format = format}};
+  table.columns = {milliseconds, milliseconds};
+  table.fields = {{"field", FieldRole::filter, {ColumnType::timestamp, TimeUnit::microsecond}}};
+  table.field_views = {ColumnView(microseconds)};
+  const Index index = Index::build(table, {.leaf_rows = 16});
+  const auto hits_of = [&](const std::string& column) {
+    const std::string terms = "near(" + column + ", '1970-01-01 00:01:10.2')";
+    return index.search({.weights = {0, 0}, .k = 300, .terms = index.terms(terms)}).hits;
+  };
+  const std::vector<Hit> hits = hits_of("field");
+  EXPECT_EQ(microseconds[static_cast<std::size_t>(hits.front().id)], 70'250'000);
+  EXPECT_EQ(hits.front().score, -(70.25 - 70.2));
+  EXPECT_EQ(hits_of("up"), hits);
+  EXPECT_EQ(hits_of("down"), hits);
 }
 
 TEST(Terms, AreReadAsTheyAreWritten) {

@@ -503,6 +503,28 @@ TEST(ShardedIndex, ReadersSeeABatchAfterRefresh) {
   EXPECT_EQ(reader.search(query).hits.front().id, 8);
 }
 
+// A shard behind a log answers such a query from one tree, in which rows have other numbers.
+TEST(ShardedIndex, GroupsBehindALogShowTheirOwnRows) {
+  std::vector<double> values(300), more(200);
+  for (std::size_t row = 0; row < values.size(); ++row) values[row] = static_cast<double>(row * 7 % 100);
+  for (std::size_t row = 0; row < more.size(); ++row) more[row] = static_cast<double>(row * 7 % 150);
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, {}), temporary.path() / "s", {.num_shards = 3});
+  ShardedIndex writer = ShardedIndex::open(temporary.path() / "s", {.writable = true});
+  writer.insert(one_column(more, {}));
+  const ShardedIndex reader =
+      ShardedIndex::open(temporary.path() / "s", {.loading = Loading::on_touch});
+  Query query{.weights = {1}, .k = 150};
+  query.per = RowsPer{"a", 1};
+  const SearchResult result = reader.search(query);
+  ASSERT_EQ(result.hits.size(), 150u);
+  for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
+    EXPECT_EQ(result.hits[rank].score, 149 - static_cast<double>(rank));
+    EXPECT_EQ(result.attribute(rank, 0), result.hits[rank].score);
+    EXPECT_EQ(result.row(rank).id, result.hits[rank].id);
+  }
+}
+
 TEST(ShardedIndex, ABatchThatEndedInTheMiddleIsCompletedByItsRepetition) {
   const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   std::vector<std::int64_t> ids;

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "culmen/error.h"
+#include "table/csv_record.h"
+#include "table/window_stream.h"
 #include "tests/table/reader_testing.h"
 
 namespace culmen::io {
@@ -428,6 +430,37 @@ class EndlessSource : public ByteSource {
  private:
   std::uint64_t num_bytes_ = 0;
 };
+
+// As a file that another program still writes, or one of /proc, whose size is 0.
+class UnderstatingSource : public MemorySource {
+ public:
+  using MemorySource::MemorySource;
+  std::optional<std::uint64_t> num_bytes() const override { return 0; }
+};
+
+TEST(CsvReader, ReadsSourcesThatHoldMoreThanTheySay) {
+  std::string text = "a,b\n";
+  for (int row = 0; row < 50'000; ++row) text += std::to_string(row) + "," + std::to_string(row % 7) + "\n";
+  for (const ReadPolicy policy : {ReadPolicy::when_asked, ReadPolicy::ahead}) {
+    UnderstatingSource source(text);
+    WindowStream windows(source, std::size_t{1} << 20, kMaxLineBytes, policy);
+    std::string_view window = windows.next({});
+    while (!windows.is_last()) window = windows.next(window);
+    EXPECT_EQ(window, text);
+  }
+  UnderstatingSource source(text);
+  const Table table = read_csv(source, "t.csv", {}, ',');
+  ASSERT_EQ(table.num_rows, 50'000u);
+  EXPECT_EQ(column_of(table, 0).back(), 49'999);
+}
+
+TEST(CsvReader, SkipsMoreBlankLinesBelowTheHeaderThanALineMayBeLong) {
+  const std::string text = "a,b\n" + std::string(2 * kMaxLineBytes, '\n');
+  const Table table = parse_csv(text + "1,2\n", "t.csv");
+  EXPECT_EQ(table.num_rows, 1u);
+  EXPECT_EQ(error_in(text + "1,2,3\n"), "t.csv:" + std::to_string(2 * kMaxLineBytes + 2) +
+                                            ":1: expected 2 fields as in the header, found 3");
+}
 
 TEST(CsvReader, StopsReadingAnEndlessLine) {
   EndlessSource source;

@@ -64,6 +64,32 @@ TEST(JsonLines, ListsAndObjectsAreTheirText) {
             (Strings{"'[1, \"x\"]'", "'{\"k\":[]}'"}));
 }
 
+// Also where there is one name, whose rows are shorter than a blank line.
+TEST(JsonLines, BlankLinesAreNoRowsAndEmptyObjectsAre) {
+  for (const std::string& rest : {std::string(), std::string(", \"b\": 1")}) {
+    const std::string text = "\n{\"a\": 1" + rest + "}\n\n \t\r\n{}\n{\"a\": null}\n{\"a\": 4" + rest + "}\n\n";
+    const Table kept = read_lines(text);
+    ASSERT_EQ(kept.num_rows, 4u);
+    EXPECT_EQ(column_of(kept, 0)[3], 4);
+    EXPECT_TRUE(std::isnan(column_of(kept, 0)[1]));
+    EXPECT_EQ(kept.location_of_row(3), "t.jsonl:7");
+    const Table dropped = read_lines(text, {.columns = Strings(), .nulls = NullPolicy::drop});
+    EXPECT_EQ(column_of(dropped, 0), (Numbers{1, 4}));
+    EXPECT_EQ(dropped.dropped_rows, (std::vector<std::uint64_t>{1, 2}));
+  }
+  const Table texts = read_lines("{\"n\": 1, \"t\": \" \"}\n \n{\"n\": 2, \"t\": null}\n");
+  EXPECT_EQ(fields_of(texts), (Strings{"' '", "-"}));
+}
+
+TEST(JsonLines, AByteOrderMarkIsSkipped) {
+  for (const std::size_t bytes : {1u, 1000u}) {
+    const Table table =
+        read_lines("\xEF\xBB\xBF{\"a\": 1}\n{\"a\": 2}\n", {}, {.window_bytes = bytes, .chunk_bytes = bytes});
+    EXPECT_EQ(names_of(table), (Strings{"a"}));
+    EXPECT_EQ(column_of(table, 0), (Numbers{1, 2}));
+  }
+}
+
 TEST(JsonLines, IdsAndLabelsAreColumns) {
   const Table table = read_lines(
       "{\"id\":7,\"n\":\"\xC3\xBC\",\"a\":1}\n{\"a\":2,\"n\":\"\\u00e9\",\"id\":-9007199254740993}\n",

@@ -465,6 +465,13 @@ class QueryTest(Case):
         self.refused("export", "index", "rows.csv", "--where", "b=1", code=2, says="b")
         self.refused("export", "nothing", code=1, says="nothing")
 
+    def test_what_has_blanks_around_it_is_read_back(self):
+        self.write("t.csv", 'id," a ",t\n5,1,x\n6,2," y"\n')
+        self.culmen("build", "t.csv", "-o", "index", "--id", "id")
+        self.assertEqual(self.culmen("export", "index", "-q")[0], 'id," a ",t\n5,1,x\n6,2," y"\n')
+        self.culmen("export", "index", "out.csv")
+        self.culmen("upsert", "index", "out.csv")
+
     def test_export_writes_arrays(self):
         self.write("t.csv", "id,a,it's\n5,0.1,1\n-7,,2\n9,3,4\n")
         self.culmen("build", "t.csv", "-o", "index", "--id", "id")
