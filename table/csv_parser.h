@@ -1,8 +1,8 @@
 // Parses a CSV source window by window, in parallel, and passes the rows to a sink: RFC 4180, UTF-8, a header line, LF
 // or CRLF. Memory: two windows and their rows, whatever the length of the source.
 //
-// Refuses fields over 64 KiB, lines over 16 MiB and files with more than 4096 columns. The error is that of the first
-// faulty record in the file, whatever the number of threads and the boundaries of chunks.
+// Refuses fields over 64 KiB, lines over 16 MiB and files with more than 4096 columns. The faulty records are the same
+// whatever the number of threads and the boundaries of chunks.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct CsvTuning {
 
 // The rows of one window, in order.
 struct CsvWindow {
-  std::span<const CsvRows> chunks;     // of a last one with a fault, the rows before the fault
+  std::span<const CsvRows> chunks;     // unless refused rows are listed: up to the first with a fault
   std::uint64_t num_lines_before = 0;  // before the window
   std::size_t num_bytes = 0;           // of the rows in the source
 };
@@ -44,10 +44,6 @@ class CsvRowSink {
   // Called ten times a second while a pipe has no data.
   virtual void wait() {}
 };
-
-[[noreturn]] void throw_csv_fault(const std::string& name, std::uint64_t line, std::size_t column,
-                                  const std::string& what,
-                                  InputError::Remedy remedy = InputError::Remedy::none);
 
 class CsvParser {
  public:
@@ -66,8 +62,11 @@ class CsvParser {
   template <typename F>
   void hinting(F&& f) const;
 
-  // Runs in the caller's task arena. Throws for the first faulty record, after the sink got the rows before it.
+  // Runs in the caller's task arena. The sink gets all rows, if refused ones are listed; else those before the first faulty
+  // record, and what follows is checked: of a pipe, what has arrived.
   void parse(CsvRowSink& sink);
+  // Hands out the list of refused rows, or throws for faulty records.
+  void finish() { refused_.finish(); }
 
   const CsvSchema& schema() const { return schema_; }
   // [CsvSchema::columns] of the cells so far.
@@ -91,6 +90,8 @@ class CsvParser {
   const CsvTuning tuning_;
   WindowStream windows_;
   const bool once_;
+  const bool is_stream_;  // may go on for ever
+  RefusedRows refused_;
   CsvSchema schema_;
   ColumnSelection selection_;
   std::string separator_hint_;
@@ -99,6 +100,7 @@ class CsvParser {
   std::vector<CsvRows> chunks_;
   std::uint64_t num_left_to_skip_ = 0;
   std::uint64_t num_lines_ = 0;  // before the window
+  bool is_window_done_ = true;   // but for an incomplete record; else the rest of it has to be cut again
 };
 
 template <typename F>

@@ -46,10 +46,14 @@ struct CsvSchema {
   CellForm form = {};
   bool is_json_lines = false;
   NullPolicy nulls = NullPolicy::keep;
+  bool lists_refused = false;  // refused rows are listed and left out
 
   // Sets the columns, and their slots.
   void set_columns(std::vector<CsvColumn> new_columns);
 };
+
+// Begins a line that stands for one of JSON Lines that is refused, and is behind the reason.
+inline constexpr char kRefusedLine = '\0';
 
 // A line between the rows that is no row. Where there is one column, it is a row without a value.
 inline bool is_blank_line(const RecordSplitter& record, const CsvSchema& schema) {

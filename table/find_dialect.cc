@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/calendar.h"
 #include "culmen/error.h"
 #include "table/csv_parser.h"
 #include "table/csv_record.h"
@@ -127,31 +128,66 @@ struct Evidence {
   }
 };
 
-struct SampledColumn {
-  Evidence evidence;
-  ColumnForm form;
-  bool holds_numbers = true;  // and missing values alone
-  bool may_group_by_blank = false;
+// What the dates of some cells begin with.
+struct DateEvidence {
+  std::optional<Place> day, month;  // the first that can begin with nothing else
+  std::optional<Place> open;        // the first that may begin with either
+
+  void add(const DateShape& shape, const Place& place) {
+    const bool is_open = shape.may_be_day_first && shape.may_be_month_first;
+    std::optional<Place>& first = is_open ? open : shape.may_be_day_first ? day : month;
+    if (!first) first = place;
+  }
+
+  void merge(const DateEvidence& other) {
+    if (!day) day = other.day;
+    if (!month) month = other.month;
+    if (!open) open = other.open;
+  }
 };
 
-std::vector<SampledColumn> sample_columns(SampleRecords& records, std::size_t num_columns,
+struct SampledColumn {
+  Evidence evidence;
+  DateEvidence dates;
+  ColumnForm form;
+  bool holds_numbers = true;  // and missing values alone
+  bool holds_dates = true;    // so
+  bool may_group_by_blank = false;
+
+  void add_number(const NumberShape& shape, const Place& place) {
+    holds_numbers = shape.is_number;
+    if (!shape.is_number) return;
+    if (!form.unit) form.unit = shape.unit;
+    form.has_groups |= shape.has_groups();
+    may_group_by_blank |= shape.may_group_by_blank;
+    evidence.add(shape, place);
+  }
+
+  void add_date(const DateShape& shape, const Place& place) {
+    holds_dates = shape.is_date || parse_date(place.text) || parse_timestamp(place.text);
+    if (shape.is_date) dates.add(shape, place);
+    holds_dates &= !dates.day || !dates.month;
+  }
+};
+
+// `are_texts`: columns whose cells tell nothing.
+std::vector<SampledColumn> sample_columns(SampleRecords& records, const std::vector<bool>& are_texts,
                                           const CellForm& words) {
+  const std::size_t num_columns = are_texts.size();
   std::vector<SampledColumn> columns(num_columns);
+  for (std::size_t i = 0; i < num_columns; ++i)
+    columns[i].holds_numbers = columns[i].holds_dates = !are_texts[i];
   std::string scratch;
   while (records.next()) {
-    if (records.fields().size() != num_columns) break;
+    if (records.fields().size() != num_columns) continue;
     for (std::size_t i = 0; i < num_columns; ++i) {
       SampledColumn& column = columns[i];
-      if (!column.holds_numbers) continue;
+      if (!column.holds_numbers && !column.holds_dates) continue;
       const std::string_view cell = trim_blanks(field_value(records.fields()[i], scratch));
       if (cell.empty() || words.is_null_word(cell)) continue;
-      const NumberShape shape = shape_of(cell);
-      column.holds_numbers = shape.is_number;
-      if (!shape.is_number) continue;
-      if (!column.form.unit) column.form.unit = shape.unit;
-      column.form.has_groups |= shape.has_groups();
-      column.may_group_by_blank |= shape.may_group_by_blank;
-      column.evidence.add(shape, {records.line(), i + 1, std::string(cell)});
+      const Place place = {records.line(), i + 1, std::string(cell)};
+      if (column.holds_numbers) column.add_number(shape_of(cell), place);
+      if (column.holds_dates) column.add_date(date_shape_of(cell), place);
     }
   }
   for (SampledColumn& column : columns)
@@ -161,6 +197,39 @@ std::vector<SampledColumn> sample_columns(SampleRecords& records, std::size_t nu
 
 [[noreturn]] void ask_for_decimal(const std::string& name, const Place& place, const std::string& what) {
   throw_csv_fault(name, place.line, place.column, what, InputError::Remedy::give_decimal);
+}
+
+void find_dates(const DateEvidence& evidence, FoundDialect& found, const std::string& name) {
+  std::optional<DateOrder>& order = found.dialect.dates;
+  const auto ask = [&](const Place& place, const std::string& what) {
+    throw_csv_fault(name, place.line, place.column, what, InputError::Remedy::give_dates);
+  };
+  if (!order && evidence.day && evidence.month)
+    ask(*evidence.month, "expected dates of one kind in the whole file, found " +
+                             quote_excerpt(evidence.month->text) + " beside " +
+                             quote_excerpt(evidence.day->text) + " in line " +
+                             std::to_string(evidence.day->line) + ": do dates begin with the day or the month?");
+  if (!order && !evidence.day && !evidence.month && evidence.open)
+    ask(*evidence.open,
+        "no date says whether " + quote_excerpt(evidence.open->text) + " begins with the day or the month");
+  if (!order && evidence.day) order = DateOrder::day_first;
+  if (!order && evidence.month) order = DateOrder::month_first;
+  found.form.dates = order;
+}
+
+// Which columns are said to hold texts.
+std::vector<bool> text_columns(const SampleRecords& records, const ReadOptions& options, bool has_header) {
+  std::vector<bool> are_texts(records.fields().size());
+  std::string scratch;
+  for (std::size_t i = 0; i < are_texts.size() && has_header; ++i) {
+    const std::string_view name = trim_blanks(field_value(records.fields()[i], scratch));
+    for (const GivenType& type : options.types)
+      are_texts[i] = are_texts[i] || (type.column == name && type.type == ColumnType::text);
+    if (!options.schema) continue;
+    for (const Field& field : options.schema->fields)
+      are_texts[i] = are_texts[i] || (field.name == name && field.format.type == ColumnType::text);
+  }
+  return are_texts;
 }
 
 // In a file with commas between cells, numbers have decimal points, unless what they hold speaks against it. Numbers that
@@ -251,12 +320,18 @@ FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, co
   const std::size_t num_columns = has_records ? records.fields().size() : 0;
   if (!dialect.has_header)
     dialect.has_header = !has_records || find_header(records, num_columns, options, name);
+  const std::vector<bool> are_texts =
+      has_records ? text_columns(records, options, *dialect.has_header) : std::vector<bool>();
   if (!*dialect.has_header) records = SampleRecords(sample, is_whole, *dialect.delimiter);
   Evidence evidence;
-  const std::vector<SampledColumn> columns = sample_columns(records, num_columns, found.form);
-  for (const SampledColumn& column : columns)
+  DateEvidence dates;
+  const std::vector<SampledColumn> columns = sample_columns(records, are_texts, found.form);
+  for (const SampledColumn& column : columns) {
     if (column.holds_numbers) evidence.merge(column.evidence);
+    if (column.holds_dates) dates.merge(column.dates);
+  }
   find_marks(evidence, found, name);
+  find_dates(dates, found, name);
   for (const SampledColumn& column : columns) {
     found.columns.push_back(column.holds_numbers ? column.form : ColumnForm{});
     found.columns.back().has_groups |= (dialect.thousands == '.' && column.evidence.num_open_points > 0) ||
@@ -291,6 +366,7 @@ std::string describe(const CsvDialect& dialect) {
   if (dialect.decimal && *dialect.decimal == ',') add("decimal commas");
   if (dialect.thousands && *dialect.thousands != '\0')
     add(std::string(thousands_text(*dialect.thousands)) + " between thousands");
+  if (dialect.dates) add(*dialect.dates == DateOrder::day_first ? "days before months" : "months before days");
   if (dialect.has_header && !*dialect.has_header) add("no header");
   return text;
 }

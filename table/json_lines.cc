@@ -11,6 +11,7 @@
 
 #include "culmen/error.h"
 #include "table/csv_record.h"
+#include "table/csv_schema.h"
 #include "table/row_lines.h"
 #include "table/text.h"
 
@@ -84,7 +85,12 @@ class JsonLinesSource : public ByteSource {
   Progress progress() const override { return lines_->progress(); }
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
+  // The reader refuses the line with the others that it refuses.
+  struct RefusedLine {
+    std::string what;
+  };
+  [[noreturn]] static void refuse(std::string what) { throw RefusedLine{std::move(what)}; }
+  [[noreturn]] void refuse_file(const std::string& what) const {
     throw InputError(place_of_line(name_, line_) + ": " + what);
   }
 
@@ -104,18 +110,18 @@ class JsonLinesSource : public ByteSource {
     pending_.reserve(pending_.size() + simdjson::SIMDJSON_PADDING);
     if (names_.empty()) find_names();
     if (!has_header_ && !names_.empty()) write_header();
-    const std::size_t end = for_each_line([this](std::string_view line) { write_line(line); });
+    const std::size_t end = for_each_line([this](std::string_view line) { write_or_refuse(line); });
     pending_.erase(0, end);
     if (pending_.size() > kMaxLineBytes) refuse_long_line();
     if (is_at_end_ && names_.empty()) {
       line_ = 1;
-      refuse("expected an object with names and values, found an empty file");
+      refuse_file("expected an object with names and values, found an empty file");
     }
   }
 
   void refuse_long_line() {
     ++line_;
-    refuse("a line longer than 16 MiB");
+    refuse_file("a line longer than 16 MiB");
   }
 
   // Returns the number of bytes of the lines. The last line of the file needs no line feed.
@@ -156,23 +162,30 @@ class JsonLinesSource : public ByteSource {
     if (document.current_location().get(rest) == simdjson::SUCCESS) refuse("text after the object");
   }
 
-  [[noreturn]] void refuse_json(simdjson::error_code error) const {
+  [[noreturn]] static void refuse_json(simdjson::error_code error) {
     refuse(std::string("expected an object of JSON: ") + simdjson::error_message(error));
   }
 
   void find_names() {
     const std::uint64_t line_before = line_;
     for_each_line([this](std::string_view line) {
-      if (line.empty()) return;
+      if (!line.empty()) find_names_in(line);
+    });
+    line_ = line_before;
+  }
+
+  void find_names_in(std::string_view line) {
+    try {
       for_each_member(line, [this](std::string_view name, ondemand::value& value) {
         static_cast<void>(cell_of(value));  // reads it, so that the next member is found
         if (!position_of_.emplace(std::string(name), names_.size()).second) return;
         names_.emplace_back(name);
         if (names_.size() > kMaxColumns)
-          refuse("expected at most " + std::to_string(kMaxColumns) + " names, found more");
+          refuse_file("expected at most " + std::to_string(kMaxColumns) + " names, found more");
       });
-    });
-    line_ = line_before;
+    } catch (const RefusedLine& refused) {
+      if (names_.empty()) refuse_file(refused.what);  // no object at the beginning
+    }
   }
 
   void write_header() {
@@ -232,6 +245,16 @@ class JsonLinesSource : public ByteSource {
     return object.raw_json();
   }
 
+  void write_or_refuse(std::string_view line) {
+    const std::size_t num_bytes = ready_.size();
+    try {
+      write_line(line);
+    } catch (const RefusedLine& refused) {
+      ready_.resize(num_bytes);
+      ready_.append(1, kRefusedLine).append(refused.what).append(1, kRefusedLine).append(line) += '\n';
+    }
+  }
+
   void write_line(std::string_view line) {
     if (line.empty()) {
       ready_ += '\n';
@@ -288,8 +311,9 @@ FoundDialect dialect_of_json_lines(const ReadOptions& options) {
                    .has_header = true,
                    .decimal = '.',
                    .thousands = '\0',
+                   .dates = options.dialect.dates,
                    .null_words = options.dialect.null_words};
-  found.form = {.quoted_are_texts = true, .null_words = options.dialect.null_words};
+  found.form = {.quoted_are_texts = true, .dates = options.dialect.dates, .null_words = options.dialect.null_words};
   found.is_json_lines = true;
   return found;
 }

@@ -28,6 +28,7 @@
 #include "tools/missing.h"
 #include "tools/numbers.h"
 #include "tools/progress_bar.h"
+#include "tools/rejects.h"
 #include "tools/streams.h"
 #include "tools/table_hints.h"
 #include "tools/value_text.h"
@@ -49,6 +50,7 @@ struct BuildArguments {
   std::string types;
   std::string missing;
   DialectArguments dialect;
+  std::string rejects;
   std::string partition = "auto";
   std::string type = "auto";
   std::string nulls = "keep";
@@ -157,11 +159,14 @@ std::string value_type_text(const Table& table, const IndexInfo& info, const std
                      column_beyond_float32(table).value_or("?"));
 }
 
-Table read(const BuildArguments& arguments, ProgressBar& bar) try {
-  Table table = read_table(arguments.input, read_options(arguments, bar));
+Table read(const BuildArguments& arguments, RejectsFile& rejects, ProgressBar& bar) try {
+  ReadOptions options = read_options(arguments, bar);
+  rejects.listen(options);
+  Table table = read_table(arguments.input, options);
   if (table.num_rows == 0 && table.num_dropped_rows > 0)
-    throw InputError(fmt::format("{}: no row is left: all {} miss a value or hold an infinity",
-                                 arguments.input, grouped(table.num_dropped_rows)));
+    throw InputError(fmt::format("{}: no row is left: all {} miss a value or hold an infinity{}",
+                                 arguments.input, grouped(table.num_dropped_rows),
+                                 table.num_rejected_rows > 0 ? ", or are refused" : ""));
   if (!arguments.missing.empty()) set_stand_ins(arguments.missing, table.attributes);
   return table;
 } catch (const InputError& error) {
@@ -197,8 +202,8 @@ void print_sharded_summary(const BuildArguments& arguments, const Table& table, 
       counted(table.attributes.size(), "attribute"), counted(*arguments.num_shards, "shard"), grouped(fewest),
       grouped(most));
   print_dialect(table);
-  if (table.num_dropped_rows > 0)
-    say("  {} dropped for missing or infinite values\n", counted(table.num_dropped_rows, "row"));
+  if (const std::uint64_t num_dropped = table.num_dropped_rows - table.num_rejected_rows; num_dropped > 0)
+    say("  {} dropped for missing or infinite values\n", counted(num_dropped, "row"));
   const double rows_per_second = static_cast<double>(table.num_rows) / std::max(seconds.total(), 1e-9);
   say("  read {}, built and saved {}: {} rows/s\n", in_time(1e6 * seconds.read), in_time(1e6 * seconds.build),
       grouped(static_cast<std::uint64_t>(rows_per_second)));
@@ -240,8 +245,8 @@ void print_build_summary(const BuildArguments& arguments, const Table& table, co
   say("{}: {}, {}{}\n", arguments.directory, counted(info.num_rows, "row"),
       counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
   print_dialect(table);
-  if (table.num_dropped_rows > 0)
-    say("  {} dropped for missing or infinite values\n", counted(table.num_dropped_rows, "row"));
+  if (const std::uint64_t num_dropped = table.num_dropped_rows - table.num_rejected_rows; num_dropped > 0)
+    say("  {} dropped for missing or infinite values\n", counted(num_dropped, "row"));
   print_columns(info);
   say("  {}\n", value_type_text(table, info, arguments.type));
   say("  {} by {}, {} of up to {} rows\n", counted(info.num_partitions, "partition"), partitioning_text(info),
@@ -262,13 +267,15 @@ ExitCode run(const BuildArguments& arguments, bool quiet) {
   ProgressBar bar(quiet);
   Stopwatch watch;
   Seconds seconds;
-  const Table table = read(arguments, bar);
+  RejectsFile rejects(arguments.rejects);
+  const Table table = read(arguments, rejects, bar);
   seconds.read = watch.lap();
   if (arguments.num_shards) {
     build_shards(table, arguments, bar);
     seconds.build = watch.lap();
     bar.wipe();
     if (!quiet) print_sharded_summary(arguments, table, seconds);
+    rejects.finish(quiet);
     return ExitCode::ok;
   }
   const Index index = build(table, arguments, bar);
@@ -279,6 +286,7 @@ ExitCode run(const BuildArguments& arguments, bool quiet) {
   seconds.save = watch.lap();
   bar.wipe();
   if (!quiet) print_build_summary(arguments, table, index.info(), seconds);
+  rejects.finish(quiet);
   return ExitCode::ok;
 }
 
@@ -336,6 +344,7 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
       ->check(CLI::IsMember({"keep", "reject", "drop"}))
       ->group("Table");
   add_dialect_options(command, arguments.dialect);
+  add_rejects_option(command, arguments.rejects);
 }
 
 void add_index_options(CLI::App& command, BuildArguments& arguments) {

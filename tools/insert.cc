@@ -6,6 +6,7 @@
 
 #include "tools/commands.h"
 #include "tools/insert_rows.h"
+#include "tools/rejects.h"
 #include "tools/whole_number.h"
 
 namespace culmen::tools {
@@ -70,6 +71,7 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
       ->check(CLI::IsMember({"f32"}))
       ->group("Table");
   add_dialect_options(command, arguments.dialect);
+  add_rejects_option(command, arguments.rejects);
 }
 
 void add_writing_options(CLI::App& command, InsertArguments& arguments) {

@@ -19,6 +19,7 @@
 #include "tools/item_list.h"
 #include "tools/numbers.h"
 #include "tools/progress_bar.h"
+#include "tools/rejects.h"
 #include "tools/streams.h"
 #include "tools/table_hints.h"
 
@@ -217,7 +218,7 @@ BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& 
   const Table table = read_table(arguments.input, options);
   if (table.num_rows > 0 || !table.dropped_rows.empty())
     writer.write({table.view(), 0, table.num_rows + table.num_dropped_rows, table.location_of_row});
-  return {table.num_rows, table.num_dropped_rows};
+  return {table.num_rows, table.num_dropped_rows, table.num_rejected_rows};
 } catch (const InputError& error) {
   throw_with_hint(error);
 }
@@ -231,8 +232,11 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   Writer writer(arguments, change);
   check_options(arguments, writer.info());
   BatchTotals totals;
+  RejectsFile rejects(arguments.rejects);
+  ReadOptions options = read_options(arguments, change, writer.schema(), bar);
+  rejects.listen(options);
   try {
-    totals = read_and_write(arguments, read_options(arguments, change, writer.schema(), bar), writer);
+    totals = read_and_write(arguments, options, writer);
     writer.close();
   } catch (...) {
     bar.wipe();
@@ -240,7 +244,9 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   }
   bar.wipe();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  if (!quiet) writer.print_summary(totals.num_dropped_rows, elapsed.count());
+  if (!quiet)
+    writer.print_summary(totals.num_dropped_rows - totals.num_rejected_rows, elapsed.count());
+  rejects.finish(quiet);
   if (!quiet && arguments.skip_rows > 0 && !writer.has_written())
     say("  {} has no row after the first {} (--skip)\n", input_name(arguments), grouped(arguments.skip_rows));
   return ExitCode::ok;

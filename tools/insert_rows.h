@@ -23,6 +23,7 @@ struct InsertArguments {
   bool new_ids = false;
   std::string nulls = "keep";
   DialectArguments dialect;
+  std::string rejects;
   std::string type;
   std::string durability = "sync";
   std::uint64_t batch_rows = 10'000;

@@ -10,7 +10,7 @@ from typing import Any, overload
 from . import _core
 from ._build import BuildOptions, build
 from ._device import DeviceGroup, DeviceIndex, device_number
-from ._dialect import CsvDialect
+from ._dialect import CsvDialect, RejectedRow
 from ._errors import InvalidArgument
 from ._files import Path, Paths, read_files
 from ._ids import as_ids
@@ -142,6 +142,7 @@ class Index(Searchable):
         device: str | list[str] | tuple[str, ...] | None = None,
         progress: Progress | bool | None = None,
         dialect: CsvDialect | None = None,
+        rejects: list[RejectedRow] | None = None,
     ) -> Index:
         """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns.
 
@@ -150,6 +151,8 @@ class Index(Searchable):
                 files one after the other, those of a pattern by name. A file that is named twice is read twice.
             columns: as for build; the others are not read.
             dialect: how CSV files are written, where their first megabyte does not tell: CsvDialect(decimal=",").
+            rejects: a list that gets the rows of CSV files that cannot be read, which are left out; without it they are
+                an error, which names ten of them. The other rows keep their numbers.
 
         Parquet and Arrow files need pyarrow, and memory for the columns that are kept, some batches of 131,072 rows,
         and what build needs. CSV files and JSON Lines (.csv, .tsv, .txt, .jsonl, also with .gz, .bz2, .xz or .zst) are
@@ -157,7 +160,7 @@ class Index(Searchable):
         arguments and errors are those of build; IoError for files that cannot be read.
         """
         choice = Choice(attributes, id, label, columns, stored, missing, nulls)
-        taken = take_table(read_files(paths, choice, dialect), choice)
+        taken = take_table(read_files(paths, choice, dialect, rejects), choice)
         options = BuildOptions(value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress)
         return cls._of_columns(taken, options)
 
