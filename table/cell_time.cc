@@ -93,8 +93,8 @@ std::string_view CellForm::iso_time(std::string_view cell, std::string& scratch)
   if (is_iso || cell.empty() || kDigits.find(cell[0]) == std::string_view::npos) return cell;
   const std::optional<WrittenDate> date = split_date(cell);
   if (!date) return cell;
-  const bool is_settled = date->mark == '.' || date->parts[0].size() == kYearDigits;
-  if (!is_settled && !dates) return cell;
+  const bool begins_with_year = date->parts[0].size() == kYearDigits;
+  if (date->mark != '.' && !begins_with_year && !dates) return cell;
   write_iso(*date, date->mark == '.' || dates == DateOrder::day_first, scratch);
   return scratch;
 }

@@ -65,7 +65,7 @@ void BatchSink::begin(const CsvSchema& schema, const std::vector<CellKinds>& fir
   for (std::size_t i = 0; i < kinds.size(); ++i)
     if (schema.columns[i].type == CellType::number)
       kinds[i].add_number(true);  // later rows may have fractions
-  layout_ = layout_of(schema.columns, kinds, name_);
+  layout_ = layout_of(schema.columns, kinds, name_, options_.is_partial);
   if (schema.label) labels_.offsets.push_back(0);
 }
 

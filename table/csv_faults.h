@@ -18,7 +18,7 @@ struct CsvFault {
   std::uint64_t line = 0;  // from 0, counted from the chunk's first line
   std::size_t column = 0;  // from 1; 0: the whole row
   std::string expected;    // the kind of fault, by which faults are counted
-  std::string found;       // the rest of the sentence
+  std::string found = {};  // the rest of the sentence
   InputError::Remedy remedy = InputError::Remedy::none;
   bool ends_reading = false;  // nothing says where the next row begins
   std::string row = {};       // as it is in the file, if refused rows are listed

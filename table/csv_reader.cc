@@ -89,7 +89,7 @@ Table TableSink::finish(const std::string& name, const ReadOptions& options,
   if (schema_->id) table_.id_name = schema_->names[*schema_->id];
   if (schema_->label) table_.label_name = schema_->names[*schema_->label];
   settle_columns(kinds);
-  add_columns(layout_of(settled_, kinds, name));
+  add_columns(layout_of(settled_, kinds, name, options.is_partial));
   table_.location_of_row = [name, lines = std::move(lines_)](std::size_t row) {
     return place_of_line(name, lines.line_of(row));
   };

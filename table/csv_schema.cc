@@ -123,7 +123,7 @@ bool must_read_again(const CsvColumn& guess, const CsvColumn& settled, const Cel
 }
 
 TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<CellKinds>& kinds,
-                      const std::string& file) {
+                      const std::string& file, bool may_have_no_attributes) {
   TableLayout layout;
   bool chosen = false;
   std::vector<std::string> ranked, others;
@@ -144,7 +144,7 @@ TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<C
       layout.field_columns.push_back(i);
     }
   }
-  check_column_counts(ranked, others, chosen, file);
+  check_column_counts(ranked, others, chosen, file, may_have_no_attributes);
   return layout;
 }
 

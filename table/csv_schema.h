@@ -82,7 +82,7 @@ struct TableLayout {
 // `kinds`: of each column's cells; they give the formats that no schema does. Throws InputError if there are no
 // attributes, or too many columns. Fields of texts become filter columns.
 TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<CellKinds>& kinds,
-                      const std::string& file);
+                      const std::string& file, bool may_have_no_attributes = false);
 
 // Whether a filter column of these texts would mostly be a list of its rows. Looks at a sample first.
 bool is_nearly_unique(const LabelsView& texts);

@@ -53,6 +53,7 @@ class SampleRecords {
 struct Fit {
   std::size_t num_columns = 0;
   bool is_regular = false;
+  bool has_rows = false;  // with so many cells
 
   bool is_better_than(const Fit& other) const {
     if (is_regular != other.is_regular) return is_regular;
@@ -64,9 +65,12 @@ Fit fit_of(std::string_view sample, bool is_whole, char delimiter) {
   constexpr int kMaxRecords = 100;
   SampleRecords records(sample, is_whole, delimiter);
   if (!records.next()) return {};
-  Fit fit = {records.fields().size(), records.fields().size() > 1};
-  for (int i = 0; i < kMaxRecords && records.next(); ++i)
-    fit.is_regular &= records.fields().size() == fit.num_columns;
+  Fit fit = {.num_columns = records.fields().size(), .is_regular = records.fields().size() > 1};
+  for (int i = 0; i < kMaxRecords && records.next(); ++i) {
+    const bool matches = records.fields().size() == fit.num_columns;
+    fit.is_regular &= matches;
+    fit.has_rows |= matches;
+  }
   return fit;
 }
 
@@ -77,7 +81,8 @@ char find_delimiter(std::string_view sample, bool is_whole, char usual) {
   for (const char delimiter : kDelimiters) {
     const Fit fit = fit_of(sample, is_whole, delimiter);
     // Ragged files are reported by their usual delimiter, if their header has it.
-    if (!fit.is_better_than(best_fit) || (!fit.is_regular && best_fit.num_columns > 1)) continue;
+    const bool may_be_ragged = fit.has_rows && best_fit.num_columns <= 1;
+    if (!fit.is_better_than(best_fit) || (!fit.is_regular && !may_be_ragged)) continue;
     best = delimiter;
     best_fit = fit;
   }
@@ -98,6 +103,7 @@ struct Evidence {
   std::size_t num_open_points = 0;
   bool has_open_comma = false;
   bool has_open_zero = false;  // one that may be read in two ways ends with a zero
+  bool is_comma_sure = false;  // 0,5 or 1.234,5: no list of two numbers
   bool by_point = false, by_comma = false, by_apostrophe = false, by_blank = false;
 
   void add(const NumberShape& shape, const Place& place) {
@@ -108,6 +114,7 @@ struct Evidence {
     num_open_points += shape.may_have_point ? 1 : 0;
     has_open_comma |= shape.may_have_comma;
     has_open_zero |= is_open && shape.ends_with_zero;
+    is_comma_sure |= shape.has_comma && (shape.has_groups() || place.text.find("0,") == 0);
     by_point |= shape.groups_by_point;
     by_comma |= shape.groups_by_comma;
     by_apostrophe |= shape.groups_by_apostrophe;
@@ -121,6 +128,7 @@ struct Evidence {
     num_open_points = std::max(num_open_points, other.num_open_points);
     has_open_comma |= other.has_open_comma;
     has_open_zero |= other.has_open_zero;
+    is_comma_sure |= other.is_comma_sure;
     by_point |= other.by_point;
     by_comma |= other.by_comma;
     by_apostrophe |= other.by_apostrophe;
@@ -251,6 +259,10 @@ void find_marks(const Evidence& evidence, FoundDialect& found, const std::string
           "expected one decimal mark in the whole file, found " + quote_excerpt(evidence.comma->text) +
               " beside " + quote_excerpt(evidence.point->text) + " in line " +
               std::to_string(evidence.point->line) + ": which of point and comma is the decimal mark?");
+    if (delimiter == ',' && evidence.comma && !evidence.point && !evidence.is_comma_sure)
+      ask_for_decimal(name, *evidence.comma,
+                      "with commas between cells, is " + quote_excerpt(evidence.comma->text) +
+                          " a number with a decimal comma, or a text?");
     if (!evidence.point && !evidence.comma && evidence.open && !is_usual_point(evidence, delimiter))
       ask_for_decimal(name, *evidence.open,
                       "no number says whether " + quote_excerpt(evidence.open->text) +

@@ -54,6 +54,7 @@ struct BuildArguments {
   std::string partition = "auto";
   std::string type = "auto";
   std::string nulls = "keep";
+  std::string duplicates = "error";
   std::string device = "cpu";
   std::optional<std::uint32_t> num_shards;
   BuildOptions build;  // splits, partitions, leaf rows and threads
@@ -111,6 +112,7 @@ ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
   options.stored = split_names(arguments.stored);
   options.types = parse_column_types(arguments.types);
   options.nulls = parse_null_policy(arguments.nulls);
+  options.unique_ids = arguments.duplicates == "error";
   options.dialect = parse_dialect(arguments.dialect);
   options.num_threads = arguments.build.num_threads;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
@@ -128,6 +130,8 @@ BuildOptions build_options(const Table& table, const BuildArguments& arguments, 
     options.device = devices.front();
   }
   set_partitioning(arguments.partition, options);
+  if (arguments.duplicates == "first") options.duplicates = Duplicates::first;
+  if (arguments.duplicates == "last") options.duplicates = Duplicates::last;
   if (arguments.type == "f32") options.value_type = ValueType::float32;
   // Without a value to go by, a later insert must not be refused.
   if (arguments.type == "f64" || (arguments.type == "auto" && table.num_rows == 0))
@@ -193,15 +197,18 @@ void print_dialect(const Table& table) {
 }
 
 void print_sharded_summary(const BuildArguments& arguments, const Table& table, const Seconds& seconds) {
-  std::uint64_t fewest = table.num_rows, most = 0;
+  std::uint64_t fewest = table.num_rows, most = 0, num_rows = 0;
   for (const ShardInfo& shard : ShardedIndex::listed(arguments.directory)) {
+    num_rows += shard.statistics.num_rows;
     fewest = std::min(fewest, shard.statistics.num_rows);
     most = std::max(most, shard.statistics.num_rows);
   }
-  say("{}: {}, {}, {} of {} to {} rows\n", arguments.directory, counted(table.num_rows, "row"),
+  say("{}: {}, {}, {} of {} to {} rows\n", arguments.directory, counted(num_rows, "row"),
       counted(table.attributes.size(), "attribute"), counted(*arguments.num_shards, "shard"), grouped(fewest),
       grouped(most));
   print_dialect(table);
+  if (table.num_rows > num_rows)
+    say("  {} left out: another has its id\n", counted(table.num_rows - num_rows, "row"));
   if (const std::uint64_t num_dropped = table.num_dropped_rows - table.num_rejected_rows; num_dropped > 0)
     say("  {} dropped for missing or infinite values\n", counted(num_dropped, "row"));
   const double rows_per_second = static_cast<double>(table.num_rows) / std::max(seconds.total(), 1e-9);
@@ -247,6 +254,8 @@ void print_build_summary(const BuildArguments& arguments, const Table& table, co
   print_dialect(table);
   if (const std::uint64_t num_dropped = table.num_dropped_rows - table.num_rejected_rows; num_dropped > 0)
     say("  {} dropped for missing or infinite values\n", counted(num_dropped, "row"));
+  if (table.num_rows > info.num_rows)
+    say("  {} left out: another has its id\n", counted(table.num_rows - info.num_rows, "row"));
   print_columns(info);
   say("  {}\n", value_type_text(table, info, arguments.type));
   say("  {} by {}, {} of up to {} rows\n", counted(info.num_partitions, "partition"), partitioning_text(info),
@@ -342,6 +351,12 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
           "Rows that miss a value of an attribute: keep them, reject the table, or drop the rows, those\n"
           "with infinities too (default keep)")
       ->check(CLI::IsMember({"keep", "reject", "drop"}))
+      ->group("Table");
+  command
+      .add_option("--duplicates", arguments.duplicates,
+                  "Of several rows with one id: an error, or keep the first or the last of them\n"
+                  "(default error)")
+      ->check(CLI::IsMember({"error", "first", "last"}))
       ->group("Table");
   add_dialect_options(command, arguments.dialect);
   add_rejects_option(command, arguments.rejects);

@@ -33,6 +33,12 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
     command.add_flag("--new-ids", arguments.new_ids, "Give the rows the next free ids, though INPUT has ids")
         ->excludes(command.get_option("--id"))
         ->group("Table");
+  if (change == Change::upsert)
+    command
+        .add_flag("--partial", arguments.is_partial,
+                  "Columns that INPUT does not have keep their values, the label too. All ids must be in the\n"
+                  "index already")
+        ->group("Table");
   CLI::Option* label =
       command
           .add_option("--label", arguments.label_column,

@@ -21,6 +21,7 @@ struct InsertArguments {
   std::string label_column;
   bool no_labels = false;
   bool new_ids = false;
+  bool is_partial = false;
   std::string nulls = "keep";
   DialectArguments dialect;
   std::string rejects;

@@ -55,6 +55,7 @@ struct ReadOptions {
   // renames: it has the file's columns for the index's attributes, in their order. Columns of a file without names are
   // matched by position.
   std::optional<Schema> schema = {};
+  bool is_partial = false;  // with a schema: attributes may be absent, too, as in columns for culmen::update
   NullPolicy nulls = NullPolicy::keep;
   bool unique_ids = true;  // false: ids may repeat, as in rows for Index::upsert
   int num_threads = 0;     // 0: all cores

@@ -39,11 +39,15 @@ _BATCH_ROWS = 1 << 17
 
 
 def read_files(
-    paths: Paths, choice: Choice, dialect: CsvDialect | None = None, rejects: list[RejectedRow] | None = None
+    paths: Paths,
+    choice: Choice,
+    dialect: CsvDialect | None = None,
+    rejects: list[RejectedRow] | None = None,
+    unique_ids: bool = True,
 ) -> Source:
     expanded = expand(paths)
     if all(file.lower().endswith(_CSV) for file in expanded):
-        return _read_csv(expanded, choice, dialect or CsvDialect(), rejects)
+        return _read_csv(expanded, choice, dialect or CsvDialect(), rejects, unique_ids)
     if dialect is not None or rejects is not None:
         raise InvalidArgument("dialect and rejects are of CSV files; these are of another format")
     with in_utf8(expanded) as files, translated(files):
@@ -51,7 +55,7 @@ def read_files(
 
 
 def _read_csv(
-    files: list[str], choice: Choice, dialect: CsvDialect, rejects: list[RejectedRow] | None
+    files: list[str], choice: Choice, dialect: CsvDialect, rejects: list[RejectedRow] | None, unique_ids: bool
 ) -> Source:
     """As the program reads them. Types are those of all cells, of all files."""
     marks = (dialect.delimiter, dialect.decimal, dialect.thousands)
@@ -70,7 +74,7 @@ def _read_csv(
     for file in files:
         reject = None if rejects is None else _rejecting(file, rejects)
         read = _core.read_csv(
-            os.fsencode(file), ranked, id, label, columns, stored, choice.nulls == "drop", *form, reject
+            os.fsencode(file), ranked, id, label, columns, stored, choice.nulls == "drop", *form, unique_ids, reject
         )
         found = {name: Column(Format(*format), values, gaps) for name, format, values, gaps in read[0]}
         for name in parts.keys() ^ found.keys() if parts else ():

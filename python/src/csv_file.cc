@@ -121,13 +121,14 @@ nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attrib
                    const std::optional<std::string>& delimiter, const std::optional<std::string>& decimal,
                    const std::optional<std::string>& thousands, std::optional<bool> has_header,
                    std::optional<std::vector<std::string>> null_words, const std::string& dates,
-                   const nb::object& reject) {
+                   bool unique_ids, const nb::object& reject) {
   ReadOptions options;
   for (const std::string& name : attributes) options.attributes.push_back({.name = name});
   options.id_column = id;
   options.label_column = label;
   options.columns = std::move(columns);
   options.stored = std::move(stored);
+  options.unique_ids = unique_ids;
   options.nulls = drops_nulls ? NullPolicy::drop : NullPolicy::keep;
   options.dialect = {.delimiter = mark_of(delimiter),
                      .has_header = has_header,
@@ -162,7 +163,7 @@ void bind_csv(nb::module_& module) {
              nb::arg("columns").none(), nb::arg("stored"), nb::arg("drops_nulls"),
              nb::arg("delimiter").none(), nb::arg("decimal").none(), nb::arg("thousands").none(),
              nb::arg("has_header").none(), nb::arg("null_words").none(),
-             nb::arg("dates"), nb::arg("reject").none());
+             nb::arg("dates"), nb::arg("unique_ids"), nb::arg("reject").none());
 }
 
 }  // namespace culmen::python
