@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kDateMarks = "./-";
-constexpr std::size_t kYearDigits = 4;
+constexpr std::size_t kDigitsOfYear = 4;
 
 // The parts of 31.12.2024 14:30, in the order of the cell.
 struct WrittenDate {
@@ -36,8 +36,8 @@ std::optional<WrittenDate> split_date(std::string_view cell) {
     part = take_digits(cell);
     if (part.empty()) return std::nullopt;
   }
-  const bool begins_with_year = date.parts[0].size() == kYearDigits;
-  const bool has_year = begins_with_year != (date.parts[2].size() == kYearDigits);
+  const bool begins_with_year = date.parts[0].size() == kDigitsOfYear;
+  const bool has_year = begins_with_year != (date.parts[2].size() == kDigitsOfYear);
   if (!has_year || date.parts[begins_with_year ? 2 : 0].size() > 2 || date.parts[1].size() > 2) return std::nullopt;
   if (!cell.empty() && cell[0] != ' ' && cell[0] != 'T') return std::nullopt;
   date.time = cell;
@@ -66,15 +66,17 @@ void append_time(std::string_view text, std::string& out) {
   }
   text.remove_suffix(2);
   if (text.ends_with(' ')) text.remove_suffix(1);
-  int number = hour.empty() || hour.size() > 2 ? 0 : std::stoi(std::string(hour));
-  if (number < 1 || number > 12) number = 99;  // no hour of such a clock
-  number = number % 12 + (is_after_noon ? 12 : 0);
-  append_two_digits(std::to_string(number), out);
+  const int number = hour.empty() || hour.size() > 2 ? 0 : std::stoi(std::string(hour));
+  if (number < 1 || number > 12) {  // no hour of such a clock
+    out.append("?");
+  } else {
+    append_two_digits(std::to_string(number % 12 + (is_after_noon ? 12 : 0)), out);
+  }
   out.append(text);
 }
 
 void write_iso(const WrittenDate& date, bool is_day_first, std::string& out) {
-  const bool begins_with_year = date.parts[0].size() == kYearDigits;
+  const bool begins_with_year = date.parts[0].size() == kDigitsOfYear;
   out.assign(date.parts[begins_with_year ? 0 : 2]).append("-");
   append_two_digits(date.parts[begins_with_year || is_day_first ? 1 : 0], out);
   out.append("-");
@@ -89,11 +91,11 @@ bool is_time(std::string_view iso) {
 }  // namespace
 
 std::string_view CellForm::iso_time(std::string_view cell, std::string& scratch) const {
-  const bool is_iso = cell.size() > kYearDigits && cell[kYearDigits] == '-';
+  const bool is_iso = cell.size() > kDigitsOfYear && cell[kDigitsOfYear] == '-';
   if (is_iso || cell.empty() || kDigits.find(cell[0]) == std::string_view::npos) return cell;
   const std::optional<WrittenDate> date = split_date(cell);
   if (!date) return cell;
-  const bool begins_with_year = date->parts[0].size() == kYearDigits;
+  const bool begins_with_year = date->parts[0].size() == kDigitsOfYear;
   if (date->mark != '.' && !begins_with_year && !dates) return cell;
   write_iso(*date, date->mark == '.' || dates == DateOrder::day_first, scratch);
   return scratch;
@@ -101,7 +103,7 @@ std::string_view CellForm::iso_time(std::string_view cell, std::string& scratch)
 
 DateShape date_shape_of(std::string_view cell) {
   const std::optional<WrittenDate> date = split_date(cell);
-  if (!date || date->mark == '.' || date->parts[0].size() == kYearDigits) return {};
+  if (!date || date->mark == '.' || date->parts[0].size() == kDigitsOfYear) return {};
   std::string iso;
   DateShape shape;
   write_iso(*date, true, iso);

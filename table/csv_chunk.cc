@@ -389,10 +389,13 @@ bool CsvChunkParser::refuse(std::size_t position, std::string_view expected, std
 // not in the input.
 const char* CsvChunkParser::refuse_unsplit(const char* record, const char* end, CsvRows& rows) {
   const RecordFault& fault = splitter_.fault();
+  // A field without an end is no text, unless a list of faulty rows is wanted, in which it may be a missing quote.
+  const bool is_over =
+      splitter_.is_line_too_long() || (splitter_.is_field_too_long() && !schema_.lists_refused);
   const char* const next = splitter_.is_line_too_long() ? end : splitter_.line_after_fault();
   if (next == nullptr) return nullptr;
   fault_position_ = fault.position;
-  fault_ = {.column = fault.field + 1, .expected = fault.what, .ends_reading = splitter_.is_line_too_long()};
+  fault_ = {.column = fault.field + 1, .expected = fault.what, .ends_reading = is_over};
   rows.has_stray_quotes = true;
   if (!schema_.is_json_lines || *record != kRefusedLine) return refuse_row(record, next, rows);
   const std::string_view line(record + 1, static_cast<std::size_t>(next - record - 1));

@@ -54,8 +54,7 @@ class CsvParser {
   // Says what the columns are, as an earlier pass over the source has found.
   void set_columns(std::vector<CsvColumn> columns) { known_columns_ = std::move(columns); }
 
-  // Leaves out so many records behind the header, whatever is in their cells. A record whose end cannot be told is
-  // a fault.
+  // Leaves out so many records behind the header, whatever is in their cells: of one whose end cannot be told, a line.
   void skip(std::uint64_t num_records) { num_left_to_skip_ = num_records; }
 
   // Calls f, which parses or uses what was parsed. If the header seems to have another separator, errors say so.

@@ -13,7 +13,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
 }
 
 // "-k", "--where": all names of all options of a command.
-std::vector<std::string> option_names(const CLI::App& command) {
+std::vector<std::string> all_names_of_options(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -68,7 +68,7 @@ std::string bash_script(const CLI::App& app, bool is_zsh) {
   std::string names, cases;
   for (const CLI::App* command : commands_of(app)) {
     names += (names.empty() ? "" : " ") + command->get_name();
-    cases += fmt::format("    {}) words='{}' ;;\n", command->get_name(), fmt::join(option_names(*command), " "));
+    cases += fmt::format("    {}) words='{}' ;;\n", command->get_name(), fmt::join(all_names_of_options(*command), " "));
   }
   return fmt::format(
       "{}_culmen() {{\n"

@@ -70,6 +70,7 @@ LineEditor::LineEditor(std::string prompt, std::vector<std::string> words)
   rl_attempted_completion_function = complete;
   rl_basic_word_break_characters = const_cast<char*>(" \t\n\"'=,()<>");
   rl_completion_append_character = '\0';
+  rl_catch_signals = 0;  // it would pass them to all processes of the group
   using_history();
   read_history(history_file().c_str());
 #else

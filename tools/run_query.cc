@@ -227,7 +227,8 @@ void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, b
 
 ExitCode run_query(QueryArguments arguments, bool quiet) {
   check_usage(arguments);
-  answer_query(AnyIndex::open_on_touch(arguments.directory), std::move(arguments), quiet, false);
+  const AnyIndex index = AnyIndex::open_on_touch(arguments.directory);
+  answer_query(index, std::move(arguments), quiet, false);
   return ExitCode::ok;
 }
 

@@ -61,7 +61,7 @@ class DialectTest(Case):
     def test_all_problems_are_told_at_once_or_listed(self):
         self.write("r.csv", "id,a\n1,1\nx,2\n3,3\n4\n5,y\n6,6\n")
         err = self.culmen("build", "r.csv", "-o", "r.index", "--id", "id", "--attributes", "a", code=3)[1]
-        self.assertRegex(err, r"r.csv:3:1: .*\nr.csv:5:2: .*\nr.csv:6:2: .* \(--rejects FILE leaves")
+        self.assertRegex(err, r"r.csv:3:1: .*\n  r.csv:5:2: .*\n  r.csv:6:2: .* \(--rejects FILE leaves")
         build = ("build", "r.csv", "-o", "r.index", "--id", "id", "--attributes", "a", "--rejects", "bad.csv")
         self.assertIn("3 rows refused and left out: bad.csv says why", self.culmen(*build)[1])
         listed = (self.dir / "bad.csv").read_text()
