@@ -82,7 +82,8 @@ void build_distinct(const TableView& table, const std::filesystem::path& directo
                        return save_shard(Index::build(own.view(), of_shards), path);
                      });
   } catch (...) {
-    if (created && !ShardedIndex::is_at(directory)) storage::quietly([&] { std::filesystem::remove_all(directory); });
+    if (created && !ShardedIndex::is_at(directory))
+      storage::quietly([&] { std::filesystem::remove_all(directory); });
     throw;
   }
 }

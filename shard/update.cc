@@ -66,8 +66,8 @@ FieldView view_of(const KeptColumn& kept) {
   if (const Labels* const texts = std::get_if<Labels>(&kept.values))
     return TextView{texts->view(), kept.validity_view()};
   const auto* const numbers = std::get_if<std::vector<double>>(&kept.values);
-  ColumnView view =
-      numbers != nullptr ? ColumnView(*numbers) : ColumnView(std::get<std::vector<std::int64_t>>(kept.values));
+  ColumnView view = numbers != nullptr ? ColumnView(*numbers)
+                                       : ColumnView(std::get<std::vector<std::int64_t>>(kept.values));
   view.validity = kept.validity_view();
   return view;
 }
@@ -143,7 +143,8 @@ WriteResult update_rows(AnyIndex& index, const TableView& table, const WriteOpti
   const std::vector<std::optional<Row>> found = index.get(table.ids);
   for (std::size_t row = 0; row < found.size(); ++row) {
     if (!found[row])
-      throw RowError(row, "id " + std::to_string(table.ids[row]) + " is not in the index; upsert inserts rows");
+      throw RowError(row,
+                     "id " + std::to_string(table.ids[row]) + " is not in the index; upsert inserts rows");
     rows.push_back(*found[row]);
   }
   return index.upsert(CompleteRows(schema, table, std::move(rows)).view(), options);

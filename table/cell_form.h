@@ -38,7 +38,7 @@ struct CellForm {
   char thousands = '\0';          // none
   bool quoted_are_texts = false;  // a cell in quotes is no number and no missing value
   bool is_settled = true;  // false: nothing said which mark is the decimal one; it is taken to be the point
-  std::optional<DateOrder> dates = {};  // nullopt: 01/02/2024 is none
+  std::optional<DateOrder> dates = {};                      // nullopt: 01/02/2024 is none
   std::optional<std::vector<std::string>> null_words = {};  // nullopt: the usual ones
 
   // Whether all numbers are written as in C, possibly with a unit.

@@ -28,7 +28,8 @@ std::optional<WrittenDate> split_date(std::string_view cell) {
   WrittenDate date;
   for (std::string_view& part : date.parts) {
     if (&part != date.parts) {
-      if (cell.empty() || (date.mark == '\0' ? kDateMarks.find(cell[0]) == std::string_view::npos : cell[0] != date.mark))
+      if (cell.empty() ||
+          (date.mark == '\0' ? kDateMarks.find(cell[0]) == std::string_view::npos : cell[0] != date.mark))
         return std::nullopt;
       date.mark = cell[0];
       cell.remove_prefix(1);
@@ -38,7 +39,8 @@ std::optional<WrittenDate> split_date(std::string_view cell) {
   }
   const bool begins_with_year = date.parts[0].size() == kDigitsOfYear;
   const bool has_year = begins_with_year != (date.parts[2].size() == kDigitsOfYear);
-  if (!has_year || date.parts[begins_with_year ? 2 : 0].size() > 2 || date.parts[1].size() > 2) return std::nullopt;
+  if (!has_year || date.parts[begins_with_year ? 2 : 0].size() > 2 || date.parts[1].size() > 2)
+    return std::nullopt;
   if (!cell.empty() && cell[0] != ' ' && cell[0] != 'T') return std::nullopt;
   date.time = cell;
   return date;

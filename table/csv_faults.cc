@@ -117,7 +117,8 @@ void RefusedRows::refuse() const {
   }
   if (!counts.empty())
     text += "\nand " + std::to_string(faults_.size() - num_shown) + " more" +
-            (ends_reading() ? " up to line " + std::to_string(faults_.back().line) + ", where reading ended" : "");
+            (ends_reading() ? " up to line " + std::to_string(faults_.back().line) + ", where reading ended"
+                            : "");
   for (std::size_t i = 0; i < counts.size(); ++i)
     text.append(i == 0 ? ": " : "; ").append(counted_faults(counts[i].second)).append(counts[i].first);
   const auto helped = std::find_if(faults_.begin(), faults_.end(), [](const CsvFault& fault) {

@@ -58,7 +58,7 @@ class RecordSplitter {
   // Of a refused record: the line after the one in which the faulty field begins, where reading may go on. nullptr if the
   // line does not end in the input.
   const char* line_after_fault() const;
-  bool is_line_too_long() const { return line_too_long_; }      // of a refused record: no line end is near
+  bool is_line_too_long() const { return line_too_long_; }     // of a refused record: no line end is near
   bool is_field_too_long() const { return field_too_long(); }  // of a refused record
 
  private:

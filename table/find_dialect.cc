@@ -213,10 +213,10 @@ void find_dates(const DateEvidence& evidence, FoundDialect& found, const std::st
     throw_csv_fault(name, place.line, place.column, what, InputError::Remedy::give_dates);
   };
   if (!order && evidence.day && evidence.month)
-    ask(*evidence.month, "expected dates of one kind in the whole file, found " +
-                             quote_excerpt(evidence.month->text) + " beside " +
-                             quote_excerpt(evidence.day->text) + " in line " +
-                             std::to_string(evidence.day->line) + ": do dates begin with the day or the month?");
+    ask(*evidence.month,
+        "expected dates of one kind in the whole file, found " + quote_excerpt(evidence.month->text) +
+            " beside " + quote_excerpt(evidence.day->text) + " in line " +
+            std::to_string(evidence.day->line) + ": do dates begin with the day or the month?");
   if (!order && !evidence.day && !evidence.month && evidence.open)
     ask(*evidence.open,
         "no date says whether " + quote_excerpt(evidence.open->text) + " begins with the day or the month");
@@ -378,7 +378,8 @@ std::string describe(const CsvDialect& dialect) {
   if (dialect.decimal && *dialect.decimal == ',') add("decimal commas");
   if (dialect.thousands && *dialect.thousands != '\0')
     add(std::string(thousands_text(*dialect.thousands)) + " between thousands");
-  if (dialect.dates) add(*dialect.dates == DateOrder::day_first ? "days before months" : "months before days");
+  if (dialect.dates)
+    add(*dialect.dates == DateOrder::day_first ? "days before months" : "months before days");
   if (dialect.has_header && !*dialect.has_header) add("no header");
   return text;
 }

@@ -313,7 +313,8 @@ FoundDialect dialect_of_json_lines(const ReadOptions& options) {
                    .thousands = '\0',
                    .dates = options.dialect.dates,
                    .null_words = options.dialect.null_words};
-  found.form = {.quoted_are_texts = true, .dates = options.dialect.dates, .null_words = options.dialect.null_words};
+  found.form = {
+      .quoted_are_texts = true, .dates = options.dialect.dates, .null_words = options.dialect.null_words};
   found.is_json_lines = true;
   return found;
 }

@@ -37,7 +37,8 @@ void add_help(Program& program) {
   const auto arguments = std::make_shared<HelpArguments>();
   command.add_option("COMMAND", arguments->command, "A command; without it, list all of them");
   CLI::Option* man = command.add_flag("--man", arguments->is_man, "Print all of it as a page for man");
-  command.add_option("--completion", arguments->shell, "Print what completes commands and options in this shell")
+  command
+      .add_option("--completion", arguments->shell, "Print what completes commands and options in this shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
       ->type_name("SHELL")
       ->excludes(man);

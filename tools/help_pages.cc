@@ -48,7 +48,8 @@ std::string in_one_line(std::string text) {
 
 std::string man_of_option(const CLI::Option& option) {
   const std::string name = option.get_positional() ? option.get_name(true) : option.get_name(false, true);
-  const std::string value = option.get_type_size() > 0 && !option.get_positional() ? " " + option.get_type_name() : "";
+  const std::string value =
+      option.get_type_size() > 0 && !option.get_positional() ? " " + option.get_type_name() : "";
   return fmt::format(".TP\n.B {}\n{}\n", roff(name + value), roff(in_one_line(option.get_description())));
 }
 
@@ -58,7 +59,8 @@ std::string man_of_footer(std::string_view footer) {
 }
 
 std::string man_of_command(const CLI::App& command) {
-  std::string text = fmt::format(".SS culmen {}\n{}\n", roff(command.get_name()), roff(command.get_description()));
+  std::string text =
+      fmt::format(".SS culmen {}\n{}\n", roff(command.get_name()), roff(command.get_description()));
   for (const CLI::Option* option : command.get_options())
     if (!option->check_lname("help")) text += man_of_option(*option);
   return text + man_of_footer(command.get_footer());
@@ -68,7 +70,8 @@ std::string bash_script(const CLI::App& app, bool is_zsh) {
   std::string names, cases;
   for (const CLI::App* command : commands_of(app)) {
     names += (names.empty() ? "" : " ") + command->get_name();
-    cases += fmt::format("    {}) words='{}' ;;\n", command->get_name(), fmt::join(all_names_of_options(*command), " "));
+    cases += fmt::format("    {}) words='{}' ;;\n", command->get_name(),
+                         fmt::join(all_names_of_options(*command), " "));
   }
   return fmt::format(
       "{}_culmen() {{\n"

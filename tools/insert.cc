@@ -35,9 +35,10 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
         ->group("Table");
   if (change == Change::upsert)
     command
-        .add_flag("--partial", arguments.is_partial,
-                  "Columns that INPUT does not have keep their values, the label too. All ids must be in the\n"
-                  "index already")
+        .add_flag(
+            "--partial", arguments.is_partial,
+            "Columns that INPUT does not have keep their values, the label too. All ids must be in the\n"
+            "index already")
         ->group("Table");
   CLI::Option* label =
       command

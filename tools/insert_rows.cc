@@ -251,8 +251,7 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   }
   bar.wipe();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  if (!quiet)
-    writer.print_summary(totals.num_dropped_rows - totals.num_rejected_rows, elapsed.count());
+  if (!quiet) writer.print_summary(totals.num_dropped_rows - totals.num_rejected_rows, elapsed.count());
   rejects.finish(quiet);
   if (!quiet && arguments.skip_rows > 0 && !writer.has_written())
     say("  {} has no row after the first {} (--skip)\n", input_name(arguments), grouped(arguments.skip_rows));

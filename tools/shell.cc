@@ -42,8 +42,8 @@ struct Question {
 };
 
 std::vector<std::string> words_to_complete(const IndexInfo& info) {
-  std::vector<std::string> words = {"columns", "help", "options", "quit", "near(", "decay(",
-                                    "log(",    "log1p(", "sqrt(",   "saturate("};
+  std::vector<std::string> words = {"columns", "help", "options", "quit",  "near(",
+                                    "decay(",  "log(", "log1p(",  "sqrt(", "saturate("};
   for (const AttributeInfo& attribute : info.attributes) words.push_back(attribute.name);
   for (const FieldInfo& field : info.fields) words.push_back(field.field.name);
   Question question;
@@ -54,7 +54,8 @@ std::vector<std::string> words_to_complete(const IndexInfo& info) {
 }
 
 std::string columns_text(const IndexInfo& info) {
-  std::string text = fmt::format("{}, {}\n", counted(info.num_rows, "row"), counted(info.attributes.size(), "attribute"));
+  std::string text =
+      fmt::format("{}, {}\n", counted(info.num_rows, "row"), counted(info.attributes.size(), "attribute"));
   for (const AttributeInfo& attribute : info.attributes)
     text += fmt::format("  {:<20} ranked\n", printable(attribute.name));
   for (const FieldInfo& field : info.fields)
@@ -130,14 +131,15 @@ void add_shell(Program& program) {
   const auto directory = std::make_shared<std::string>();
   command.add_option("DIR", *directory, "The index")->required();
   add_quiet(command, program, "Write only errors to standard error");
-  command.footer(std::string(kHelp) +
-                 "\nOn a terminal there are history and completion of columns and options, if the program was "
-                 "built with\n"
-                 "libedit. Otherwise the first error ends the command. Each question sees the newest "
-                 "version.\n\n"
-                 "Examples:\n"
-                 "  culmen shell hotels.index\n"
-                 "  printf 'price=-1 -k 3\\nrating=1 -k 3\\n' | culmen shell hotels.index");
+  command.footer(
+      std::string(kHelp) +
+      "\nOn a terminal there are history and completion of columns and options, if the program was "
+      "built with\n"
+      "libedit. Otherwise the first error ends the command. Each question sees the newest "
+      "version.\n\n"
+      "Examples:\n"
+      "  culmen shell hotels.index\n"
+      "  printf 'price=-1 -k 3\\nrating=1 -k 3\\n' | culmen shell hotels.index");
   command.callback([&program, directory] {
     program.run = [&program, directory] { return run_shell(*directory, program.quiet); };
   });

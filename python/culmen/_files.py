@@ -94,9 +94,7 @@ def _read_csv(
 
 def _rejecting(file: str, rejects: list[RejectedRow]) -> Callable[[int, int, bytes, bytes], None]:
     def reject(line: int, column: int, problem: bytes, text: bytes) -> None:
-        rejects.append(
-            RejectedRow(file, line, column, problem.decode(errors="replace"), text.decode(errors="replace"))
-        )
+        rejects.append(RejectedRow(file, line, column, problem.decode(errors="replace"), text.decode(errors="replace")))
 
     return reject
 

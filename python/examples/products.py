@@ -51,7 +51,9 @@ def main() -> None:
     print("the next page begins with", second[0].label)
 
     seen = culmen.ids(first.ids)
-    fresh = shop.search({"rating": 1}, k=3, where=~seen & (culmen.col("stock") > 0) & (culmen.col("added") >= "2025-06-01"))
+    fresh = shop.search(
+        {"rating": 1}, k=3, where=~seen & (culmen.col("stock") > 0) & (culmen.col("added") >= "2025-06-01")
+    )
     print("not seen yet, added since June:", ", ".join(product.label for product in fresh))
 
     best = first[0].id

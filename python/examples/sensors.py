@@ -35,7 +35,9 @@ def main() -> None:
     print("strange and recent, at most two a site:")
     recent = window.search({"heat": 1, "shake": 2}, k=6, per={"site": 2}, terms=f"10 * decay(second, {now}, 600)")
     for row in recent:
-        print(f"  {row['site']:8} {row['heat']:6.2f} degrees, shake {row['shake']:.3f}, {now - row['second']:.0f} s ago")
+        print(
+            f"  {row['site']:8} {row['heat']:6.2f} degrees, shake {row['shake']:.3f}, {now - row['second']:.0f} s ago"
+        )
     alarms = window.count_above({"heat": 1}, 40)
     print(f"{alarms} measurements above 40 degrees")
     assert alarms == int((window.to_dict()["heat"] > 40).sum())

@@ -162,8 +162,8 @@ void bind_csv(nb::module_& module) {
   module.def("read_csv", read_csv, nb::arg("path"), nb::arg("attributes"), nb::arg("id"), nb::arg("label"),
              nb::arg("columns").none(), nb::arg("stored"), nb::arg("drops_nulls"),
              nb::arg("delimiter").none(), nb::arg("decimal").none(), nb::arg("thousands").none(),
-             nb::arg("has_header").none(), nb::arg("null_words").none(),
-             nb::arg("dates"), nb::arg("unique_ids"), nb::arg("reject").none());
+             nb::arg("has_header").none(), nb::arg("null_words").none(), nb::arg("dates"),
+             nb::arg("unique_ids"), nb::arg("reject").none());
 }
 
 }  // namespace culmen::python

@@ -65,7 +65,8 @@ Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& co
             const nb::object& dropped, std::string_view id_name, std::string_view label_name,
             std::string_view partitioning, std::string cluster, int num_partitions, int leaf_rows,
             std::string_view value_type, int num_threads, std::vector<int> devices,
-            const nb::object& on_progress, const std::vector<double>& stand_ins, std::string_view duplicates) {
+            const nb::object& on_progress, const std::vector<double>& stand_ins,
+            std::string_view duplicates) {
   const HeldTable table(num_rows, attributes, columns, fields, field_columns, ids, labels, dropped, id_name,
                         label_name);
   BuildOptions options = build_options(partitioning, std::move(cluster), num_partitions, leaf_rows,

@@ -30,8 +30,11 @@ std::string random_cell(std::size_t column, std::mt19937_64& random) {
 }
 
 Table table_of(const std::string& csv) {
-  return parse_csv(csv, "t.csv", {.attributes = {{"a", Preference::low}, {"b"}}, .id_column = "id", .label_column = "name",
-                                  .types = {{"city", ColumnType::text}, {"n", ColumnType::integer}}});
+  return parse_csv(csv, "t.csv",
+                   {.attributes = {{"a", Preference::low}, {"b"}},
+                    .id_column = "id",
+                    .label_column = "name",
+                    .types = {{"city", ColumnType::text}, {"n", ColumnType::integer}}});
 }
 
 Cells cells_of(const Row& row) {
@@ -129,7 +132,8 @@ TEST(Update, RefusesRowsAndColumnsThatAreNotThere) {
   Index index = Index::build(table_of("id,name,a,b,city,n\n1,x,1,2,Rome,3\n").view());
   const std::array<double, 2> values = {5, 6};
   const std::array<std::int64_t, 2> ids = {1, 9};
-  TableView table = {.num_rows = 2, .attributes = {{"b"}}, .columns = {ColumnView(values)}, .ids = ids, .labels = {}};
+  TableView table = {
+      .num_rows = 2, .attributes = {{"b"}}, .columns = {ColumnView(values)}, .ids = ids, .labels = {}};
   try {
     update(index, table);
     FAIL();
@@ -148,7 +152,8 @@ TEST(Update, RefusesRowsAndColumnsThatAreNotThere) {
 TEST(Duplicates, LeaveOneRowOfEachId) {
   const std::array<std::int64_t, 6> ids = {4, 1, 4, 2, 1, 4};
   const std::array<double, 6> values = {0, 1, 2, 3, 4, 5};
-  const TableView table = {.num_rows = 6, .attributes = {{"a"}}, .columns = {ColumnView(values)}, .ids = ids, .labels = {}};
+  const TableView table = {
+      .num_rows = 6, .attributes = {{"a"}}, .columns = {ColumnView(values)}, .ids = ids, .labels = {}};
   EXPECT_THROW(Index::build(table), InputError);
   for (const bool first : {true, false}) {
     const BuildOptions options = {.duplicates = first ? Duplicates::first : Duplicates::last};
@@ -156,7 +161,8 @@ TEST(Duplicates, LeaveOneRowOfEachId) {
     EXPECT_EQ(index.info().num_rows, 3u);
     ShardedIndex::build(table, folder(), {.num_shards = 2, .build = options});
     const ShardedIndex shards = ShardedIndex::open(folder());
-    for (const auto& [id, value] : std::map<std::int64_t, double>{{4, first ? 0 : 5}, {1, first ? 1 : 4}, {2, 3}}) {
+    for (const auto& [id, value] :
+         std::map<std::int64_t, double>{{4, first ? 0 : 5}, {1, first ? 1 : 4}, {2, 3}}) {
       EXPECT_EQ(index.get(id)->values[0], value);
       EXPECT_EQ(shards.get(id)->values[0], value);
     }
@@ -167,7 +173,8 @@ TEST(Duplicates, LeaveOneRowOfEachId) {
 TEST(Duplicates, ErrorsNameTheRowsThatWereGiven) {
   const std::array<std::int64_t, 4> ids = {1, 1, 2, 3};
   const std::array<double, 4> values = {0, 1, 2, HUGE_VAL};
-  const TableView table = {.num_rows = 4, .attributes = {{"a"}}, .columns = {ColumnView(values)}, .ids = ids, .labels = {}};
+  const TableView table = {
+      .num_rows = 4, .attributes = {{"a"}}, .columns = {ColumnView(values)}, .ids = ids, .labels = {}};
   try {
     static_cast<void>(Index::build(table, {.duplicates = Duplicates::first}));
     FAIL();

@@ -82,16 +82,27 @@ TEST(Rejects, CellsOfRefusedRowsDoNotDecideTypes) {
   EXPECT_EQ(table.attributes.size(), 2u);
   EXPECT_EQ(table.num_rows, 2'001u);
   Listed again;
-  const Table typed = read_text(text + "x,word,word\n1,3,2024-01-02\n", again.options({.types = {{"a", ColumnType::floating}}}));
+  const Table typed = read_text(text + "x,word,word\n1,3,2024-01-02\n",
+                                again.options({.types = {{"a", ColumnType::floating}}}));
   EXPECT_EQ(typed.attributes.size(), 2u);
   EXPECT_EQ(typed.fields[0].format.type, ColumnType::date);
   EXPECT_EQ(again.rows, Strings{"x,word,word"});
 }
 
 TEST(Rejects, AreTheSameHoweverTheTextIsCut) {
-  constexpr std::string_view kRows[] = {"1,x,2\n",      "2,\"a,b\",3\n",  "3,\"c\nd\",4\n", "x,y,5\n",   "6\n",
-                                        "7,p\"q,8\n",   "8,\"r\"s,9\n",   "\n",             "9,a,b,c\n", "9,\"\",\n",
-                                        "10,\"z\nw\",v\n", "11,\"open,2\n", "12,\"q\"\"q\",1\n"};
+  constexpr std::string_view kRows[] = {"1,x,2\n",
+                                        "2,\"a,b\",3\n",
+                                        "3,\"c\nd\",4\n",
+                                        "x,y,5\n",
+                                        "6\n",
+                                        "7,p\"q,8\n",
+                                        "8,\"r\"s,9\n",
+                                        "\n",
+                                        "9,a,b,c\n",
+                                        "9,\"\",\n",
+                                        "10,\"z\nw\",v\n",
+                                        "11,\"open,2\n",
+                                        "12,\"q\"\"q\",1\n"};
   std::mt19937_64 random(41);
   for (int round = 0; round < 500; ++round) {
     std::string text = "a,b,c\n1,first,1\n";
@@ -102,7 +113,8 @@ TEST(Rejects, AreTheSameHoweverTheTextIsCut) {
     EXPECT_EQ(table.num_rejected_rows, whole.rows.size());
     for (const std::size_t bytes : {1, 7, 40}) {
       Listed cut;
-      const Table same = read_text(text, cut.options(chosen), {.window_bytes = 3 * bytes, .chunk_bytes = bytes});
+      const Table same =
+          read_text(text, cut.options(chosen), {.window_bytes = 3 * bytes, .chunk_bytes = bytes});
       EXPECT_EQ(cut.problems, whole.problems) << text;
       EXPECT_EQ(cut.rows, whole.rows) << text;
       EXPECT_EQ(same.dropped_rows, table.dropped_rows) << text;
@@ -140,7 +152,8 @@ TEST(Rejects, OfBatchesCountAsRowsToSkip) {
         source, "t.csv", listed.options({.attributes = {{"a"}}}), ',', {.batch_rows = 2, .skip_rows = skip},
         [&](const TableBatch& batch) {
           for (std::size_t row = 0; row < batch.rows.num_rows; ++row) {
-            numbers.push_back(static_cast<double>(batch.first_row + row_number(row, batch.rows.dropped_rows)));
+            numbers.push_back(
+                static_cast<double>(batch.first_row + row_number(row, batch.rows.dropped_rows)));
             values.push_back(numbers.back() + 1);
           }
         });

@@ -1,4 +1,4 @@
-"""The shell of the program, what it completes, its manual page; rows with one id, and columns that are changed alone."""
+"""The shell of the program, completions, its manual page; rows with one id, and columns that are changed alone.
 
 import os
 import pty
@@ -15,7 +15,9 @@ from program import PROGRAM, Case
 class ShellTest(Case):
     def test_lines_of_a_pipe_are_questions(self):
         self.build_numbers([[i, i % 3, 0] for i in range(30)])
-        questions = "a=1 -k 1\n\n# a comment\n-w b=1 -k 1 --show b\na=1 -k 1 --where 'b = 1'\ncolumns\nhelp\nquit\na=1\n"
+        questions = (
+            "a=1 -k 1\n\n# a comment\n-w b=1 -k 1 --show b\na=1 -k 1 --where 'b = 1'\ncolumns\nhelp\nquit\na=1\n"
+        )
         out, err = self.culmen("shell", "index", stdin=questions)
         self.assertEqual(err, "")
         lines = out.splitlines()
@@ -27,7 +29,7 @@ class ShellTest(Case):
 
     def test_the_first_error_of_a_pipe_ends_it(self):
         self.build_numbers([[1, 2, 3]])
-        for line in ("zz=1", "a=1 --nonsense", "a=1 --where \"b"):
+        for line in ("zz=1", "a=1 --nonsense", 'a=1 --where "b'):
             out, err = self.culmen("shell", "index", stdin=f"{line}\na=1\n", code=2)
             self.assertEqual(out, "")
             self.assertRegex(err, r"\Aculmen: [^\n]+\n\Z")
