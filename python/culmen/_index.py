@@ -287,7 +287,7 @@ class Index(Searchable):
         return written(self._handle, steps, round_to_float32)
 
     def update(self, table: Any, *, id: Any = None, label: Any = None, round_to_float32: bool = False) -> WriteResult:
-        """Changes some columns of rows that are there: those of the table, by name. The others keep their values, and so do
+        """Changes some columns of rows that are there: those of the table, by name. The others keep their values, as do
         labels. An id that is not in the index is an error. Changes that another thread makes meanwhile may be lost.
 
         >>> index = Index.build({"price": [80, 120], "stock": [3, 0]})

@@ -1,4 +1,4 @@
-"""The shell of the program, completions, its manual page; rows with one id, and columns that are changed alone.
+"""The shell of the program, completions, its manual page; rows with one id, and columns that are changed alone."""
 
 import os
 import pty
