@@ -85,12 +85,11 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
 const char* CsvChunkParser::parse_plain_quoted(const Target& target, const char* cell, const char* end,
                                                CsvRows& rows) const {
   if (target.use != Use::text && target.use != Use::label && target.use != Use::none) return nullptr;
-  const std::string_view rest(cell + 1, static_cast<std::size_t>(end - cell - 1));
-  const std::string_view text = rest.substr(0, rest.find('"'));
-  const bool is_closed = text.size() < rest.size() && !rest.substr(text.size() + 1).starts_with('"');
-  const bool is_plain =
-      text.find('\n') == std::string_view::npos && text.find('\0') == std::string_view::npos;
-  if (!is_closed || !is_plain) return nullptr;
+  const char* after = cell + 1;
+  while (after != end && *after != '"' && *after != '\n' && *after != '\0') ++after;
+  const bool is_closed = after != end && *after == '"' && (after + 1 == end || after[1] != '"');
+  if (!is_closed) return nullptr;
+  const std::string_view text(cell + 1, static_cast<std::size_t>(after - cell - 1));
   if (target.use != Use::none && find_invalid_utf8(text) != std::string_view::npos) return nullptr;
   if (target.use == Use::label) rows.labels.add(text);
   if (target.use == Use::text) rows.texts[target.slot].add(text);

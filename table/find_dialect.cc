@@ -95,6 +95,15 @@ struct Place {
   std::string text;
 };
 
+// A cell that is looked at.
+struct SampledCell {
+  std::uint64_t line = 0;
+  std::size_t column = 0;
+  std::string_view text;
+
+  Place place() const { return {line, column, std::string(text)}; }
+};
+
 // What the numbers of some cells tell.
 struct Evidence {
   std::optional<Place> point,
@@ -106,15 +115,15 @@ struct Evidence {
   bool is_comma_sure = false;  // 0,5 or 1.234,5: no list of two numbers
   bool by_point = false, by_comma = false, by_apostrophe = false, by_blank = false;
 
-  void add(const NumberShape& shape, const Place& place) {
-    if ((shape.has_point || shape.groups_by_comma) && !point) point = place;
-    if ((shape.has_comma || shape.groups_by_point) && !comma) comma = place;
+  void add(const NumberShape& shape, const SampledCell& cell) {
+    if ((shape.has_point || shape.groups_by_comma) && !point) point = cell.place();
+    if ((shape.has_comma || shape.groups_by_point) && !comma) comma = cell.place();
     const bool is_open = shape.may_have_point || shape.may_have_comma;
-    if (is_open && !open) open = place;
+    if (is_open && !open) open = cell.place();
     num_open_points += shape.may_have_point ? 1 : 0;
     has_open_comma |= shape.may_have_comma;
     has_open_zero |= is_open && shape.ends_with_zero;
-    is_comma_sure |= shape.has_comma && (shape.has_groups() || place.text.find("0,") == 0);
+    is_comma_sure |= shape.has_comma && (shape.has_groups() || cell.text.starts_with("0,"));
     by_point |= shape.groups_by_point;
     by_comma |= shape.groups_by_comma;
     by_apostrophe |= shape.groups_by_apostrophe;
@@ -141,10 +150,10 @@ struct DateEvidence {
   std::optional<Place> day, month;  // the first that can begin with nothing else
   std::optional<Place> open;        // the first that may begin with either
 
-  void add(const DateShape& shape, const Place& place) {
+  void add(const DateShape& shape, const SampledCell& cell) {
     const bool is_open = shape.may_be_day_first && shape.may_be_month_first;
     std::optional<Place>& first = is_open ? open : shape.may_be_day_first ? day : month;
-    if (!first) first = place;
+    if (!first) first = cell.place();
   }
 
   void merge(const DateEvidence& other) {
@@ -162,18 +171,18 @@ struct SampledColumn {
   bool holds_dates = true;    // so
   bool may_group_by_blank = false;
 
-  void add_number(const NumberShape& shape, const Place& place) {
+  void add_number(const NumberShape& shape, const SampledCell& cell) {
     holds_numbers = shape.is_number;
     if (!shape.is_number) return;
     if (!form.unit) form.unit = shape.unit;
     form.has_groups |= shape.has_groups();
     may_group_by_blank |= shape.may_group_by_blank;
-    evidence.add(shape, place);
+    evidence.add(shape, cell);
   }
 
-  void add_date(const DateShape& shape, const Place& place) {
-    holds_dates = shape.is_date || parse_date(place.text) || parse_timestamp(place.text);
-    if (shape.is_date) dates.add(shape, place);
+  void add_date(const DateShape& shape, const SampledCell& cell) {
+    holds_dates = shape.is_date || parse_date(cell.text) || parse_timestamp(cell.text);
+    if (shape.is_date) dates.add(shape, cell);
     holds_dates &= !dates.day || !dates.month;
   }
 };
@@ -193,9 +202,9 @@ std::vector<SampledColumn> sample_columns(SampleRecords& records, const std::vec
       if (!column.holds_numbers && !column.holds_dates) continue;
       const std::string_view cell = trim_blanks(field_value(records.fields()[i], scratch));
       if (cell.empty() || words.is_null_word(cell)) continue;
-      const Place place = {records.line(), i + 1, std::string(cell)};
-      if (column.holds_numbers) column.add_number(shape_of(cell), place);
-      if (column.holds_dates) column.add_date(date_shape_of(cell), place);
+      const SampledCell sampled = {records.line(), i + 1, cell};
+      if (column.holds_numbers) column.add_number(shape_of(cell), sampled);
+      if (column.holds_dates) column.add_date(date_shape_of(cell), sampled);
     }
   }
   for (SampledColumn& column : columns)

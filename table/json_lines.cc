@@ -256,10 +256,33 @@ class JsonLinesSource : public ByteSource {
   }
 
   void write_line(std::string_view line) {
-    if (line.empty()) {
-      ready_ += '\n';
-      return;
+    if (!line.empty() && !write_in_order(line)) write_in_any_order(line);
+    ready_ += '\n';
+  }
+
+  // Most objects have their members in the order of the columns, and may lack some. Returns false, and writes nothing, for another one.
+  bool write_in_order(std::string_view line) {
+    const std::size_t num_bytes = ready_.size();
+    std::size_t next = 0, num_commas = 0;
+    bool is_in_order = true;
+    for_each_member(line, [&](std::string_view name, ondemand::value& value) {
+      const Cell cell = cell_of(value);
+      while (next < names_.size() && names_[next] != name) ++next;
+      is_in_order = is_in_order && next < names_.size();
+      if (!is_in_order) return;
+      ready_.append(next - num_commas, ',');
+      num_commas = next++;
+      write_cell(cell);
+    });
+    if (is_in_order) {
+      ready_.append(names_.size() - 1 - num_commas, ',');
+    } else {
+      ready_.resize(num_bytes);
     }
+    return is_in_order;
+  }
+
+  void write_in_any_order(std::string_view line) {
     cells_.assign(names_.size(), std::nullopt);
     std::size_t expected = 0;  // most objects have their members in one order
     for_each_member(line, [&](std::string_view name, ondemand::value& value) {
@@ -276,14 +299,16 @@ class JsonLinesSource : public ByteSource {
     });
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if (i > 0) ready_ += ',';
-      if (!cells_[i]) continue;
-      if (cells_[i]->is_quoted) {
-        append_quoted(cells_[i]->text, ready_);
-      } else {
-        ready_.append(cells_[i]->text);
-      }
+      if (cells_[i]) write_cell(*cells_[i]);
     }
-    ready_ += '\n';
+  }
+
+  void write_cell(const Cell& cell) {
+    if (cell.is_quoted) {
+      append_quoted(cell.text, ready_);
+    } else {
+      ready_.append(cell.text);
+    }
   }
 
   std::unique_ptr<ByteSource> lines_;
