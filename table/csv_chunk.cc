@@ -245,6 +245,10 @@ std::optional<std::int64_t> CsvChunkParser::parse_value(const CsvColumn& column,
                                                         CellKinds& kinds) {
   switch (column.type) {
     case CellType::integer: {
+      // Units that differ make the column one of texts.
+      kinds.add_number(false, is_integer_literal(text)
+                                  ? Unit::none
+                                  : schema_.form.read_number(text, number_scratch_).unit);
       text = schema_.form.plain_number(text, number_scratch_);
       if (column.is_found() && has_leading_zero(text)) return std::nullopt;
       if (column.is_fixed) return parse_whole(text);

@@ -271,6 +271,7 @@ std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
     ++num_records;
     if (state == RecordState::refused) continue;
     if (splitter.num_fields() != schema_.names.size()) continue;
+    if (schema_.lists_refused && is_refused(splitter)) continue;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       const KeptColumn& column = selection_.columns[i];
       const CsvField& field = splitter.fields()[column.position];
@@ -278,6 +279,23 @@ std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
     }
   }
   return num_records;
+}
+
+// Whether a record will be refused whatever is found to be in the other columns: a wrong id, or a text in an attribute.
+bool CsvParser::is_refused(const RecordSplitter& record) const {
+  std::string scratch;
+  if (schema_.id) {
+    const NumberKind kind = parse_integer(field_value(record.fields()[*schema_.id], scratch)).kind;
+    if (kind != NumberKind::finite && kind != NumberKind::empty) return true;
+  }
+  for (const KeptColumn& column : selection_.columns) {
+    if (!column.is_attribute) continue;
+    const CsvField& field = record.fields()[column.position];
+    CellKinds kinds;
+    kinds.add(schema_.form, field_value(field, scratch), field.quoted, true);
+    if (!kinds.is_empty() && kinds.type() == CellType::text) return true;
+  }
+  return false;
 }
 
 // Passes the window's complete records to the sink and returns the rest, the beginning of a record. It is no longer

@@ -79,6 +79,7 @@ class CsvParser {
   std::string_view determine_columns(std::string_view text);
   ColumnForm form_of(const KeptColumn& column) const;
   std::size_t add_kinds_of_first_rows(std::string_view text);
+  bool is_refused(const RecordSplitter& record) const;
   std::string_view parse_window(std::string_view window, CsvRowSink& sink);
   std::size_t parse_chunks(const std::vector<const char*>& cuts);
   void report_progress() const;
