@@ -60,7 +60,7 @@ bool is_number(CellType type) {
 
 // Distinct texts among every `step`-th row, counted up to `most`.
 std::size_t count_distinct(const LabelsView& texts, std::size_t step, std::size_t most) {
-  constexpr std::size_t kRoom = 2;  // slots for each hash
+  constexpr std::size_t kRoom = 2;                              // slots for each hash
   std::vector<std::size_t> slots(std::bit_ceil(kRoom * most));  // 0: free
   const std::size_t num_rows = texts.offsets.size() - 1;
   std::size_t num_distinct = 0;

@@ -25,7 +25,8 @@ Outcome read(std::string_view text, ReadOptions options, char delimiter, const i
     options.on_rejected_row = [&](const RejectedRow& row) {
       require(row.line >= last_line && !row.problem.empty(), "rejected rows come in order, with a reason");
       last_line = row.line;
-      outcome.rejected += std::to_string(row.line) + ":" + std::to_string(row.column) + row.problem + row.text + '\n';
+      outcome.rejected +=
+          std::to_string(row.line) + ":" + std::to_string(row.column) + row.problem + row.text + '\n';
     };
   try {
     io::MemorySource source(text);

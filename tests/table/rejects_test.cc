@@ -88,7 +88,8 @@ TEST(Rejects, CellsOfRefusedRowsDoNotDecideTypes) {
   EXPECT_EQ(typed.fields[0].format.type, ColumnType::date);
   EXPECT_EQ(again.rows, Strings{"x,word,word"});
   Listed first;
-  const Table small = read_text("a,b\nx,word\n1,2\n", first.options({.types = {{"a", ColumnType::floating}}}));
+  const Table small =
+      read_text("a,b\nx,word\n1,2\n", first.options({.types = {{"a", ColumnType::floating}}}));
   EXPECT_EQ(small.attributes.size(), 2u) << "among the first rows, too";
   EXPECT_EQ(first.rows, Strings{"x,word"});
 }
