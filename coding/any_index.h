@@ -13,6 +13,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
+#include "culmen/update.h"
 
 namespace culmen {
 
@@ -78,6 +79,9 @@ class AnyIndex {
   }
   WriteResult upsert(const TableView& rows, const WriteOptions& options) {
     return std::visit([&](auto& index) { return index.upsert(rows, options); }, index_);
+  }
+  WriteResult update(const TableView& columns, const WriteOptions& options) {
+    return std::visit([&](auto& index) { return culmen::update(index, columns, options); }, index_);
   }
   // Of a query that a search would refuse, the same exception.
   void check(const Query& query) const {

@@ -9,7 +9,7 @@ packages=(
   build-essential cmake ninja-build pkg-config git ca-certificates ccache python3 python3-dev python3-venv
   libtbb-dev libhwy-dev libeigen3-dev libboost-dev libxxhash-dev libzstd-dev zlib1g-dev libbz2-dev liblzma-dev
   libroaring-dev libsimdjson-dev
-  libcli11-dev nlohmann-json3-dev libfmt-dev
+  libcli11-dev nlohmann-json3-dev libfmt-dev libedit-dev
   libgtest-dev libbenchmark-dev
 )
 ci_packages=(clang libclang-rt-dev clang-format clang-tidy)
