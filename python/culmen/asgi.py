@@ -99,10 +99,9 @@ class App:
         if not 0.001 <= time_limit <= 3600:
             raise InvalidArgument("time_limit: seconds, from 0.001 to 3600")
         self._max_body = check_integer("max_body", max_body, 1)
-        is_index = isinstance(index, Index)
-        self._service = _core.Service(
-            index=index._handle if is_index else None,
-            directory=None if is_index else os.fsencode(index),
+        self._service: Any = _core.make_service(
+            index=index._handle if isinstance(index, Index) else None,
+            directory=None if isinstance(index, Index) else os.fsencode(index),
             hosts=list(hosts),
             token=token or "",
             writable=writable,
@@ -137,7 +136,7 @@ class App:
 
     async def _reply(self, scope: _Message, receive: _Receive, send: _Send) -> None:
         head = _head_of(scope)
-        response = self._service.refusal(head)
+        response: _Response | None = self._service.refusal(head)
         if response is None:
             body = await self._read(receive)
             if body is None:

@@ -170,13 +170,14 @@ void bind_service(nb::module_& module) {
       });
   nb::class_<Client>(module, "Client").def(nb::init<>()).def("leave", &Client::leave);
   nb::class_<PythonService>(module, "Service")
-      .def(nb::new_(make_service), nb::arg("index").none(), nb::arg("directory").none(), nb::arg("hosts"),
-           nb::arg("token"), nb::arg("writable"), nb::arg("page"), nb::arg("num_threads"), nb::arg("devices"),
-           nb::arg("max_rows"), nb::arg("max_waiting"), nb::arg("time_limit"), nb::arg("report"))
       .def("refusal", &PythonService::refusal)
       .def("too_large", &PythonService::too_large)
       .def("answer", &PythonService::answer)
       .def("stop", &PythonService::stop);
+  module.def("make_service", make_service, nb::arg("index").none(), nb::arg("directory").none(),
+             nb::arg("hosts"), nb::arg("token"), nb::arg("writable"), nb::arg("page"), nb::arg("num_threads"),
+             nb::arg("devices"), nb::arg("max_rows"), nb::arg("max_waiting"), nb::arg("time_limit"),
+             nb::arg("report"));
 }
 
 }  // namespace culmen::python
