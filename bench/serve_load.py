@@ -44,7 +44,7 @@ def run_wrk(url, body, connections, seconds):
         print(out)
     requests = int(re.search(r"(\d+) requests in", out)[1])
     rate = float(re.search(r"Requests/sec:\s+(\S+)", out)[1])
-    quantiles = ", ".join(re.findall(r"(?:50|99)%\s+\S+", out))
+    quantiles = ", ".join(re.findall(r"^ +((?:50|99)% +\S+)$", out, re.MULTILINE))
     print(f"wrk, {connections} connections: {rate:,.0f}/s; {quantiles}")
     return requests
 

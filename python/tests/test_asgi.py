@@ -242,7 +242,7 @@ def test_ends_with_the_program_and_with_its_last_name(hotels):
     for _ in range(3):
         culmen.asgi.app(hotels)
     gc.collect()
-    assert len(list(tasks.iterdir())) == before
+    assert len(list(tasks.iterdir())) <= before
     code = """if True:
         import asyncio, culmen, culmen.asgi
         index = culmen.Index.build({"a": [1.0, 2.0]})
