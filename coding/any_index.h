@@ -19,6 +19,9 @@ namespace culmen {
 
 class AnyIndex {
  public:
+  explicit AnyIndex(Index index) : index_(std::move(index)) {}
+  explicit AnyIndex(ShardedIndex index) : index_(std::move(index)) {}
+
   static AnyIndex open(const std::string& directory, const OpenOptions& options = {}) {
     if (ShardedIndex::is_at(directory)) return AnyIndex(ShardedIndex::open(directory, options));
     return AnyIndex(Index::open(directory, options));
@@ -107,9 +110,6 @@ class AnyIndex {
   }
 
  private:
-  explicit AnyIndex(Index index) : index_(std::move(index)) {}
-  explicit AnyIndex(ShardedIndex index) : index_(std::move(index)) {}
-
   std::variant<Index, ShardedIndex> index_;
 };
 

@@ -161,11 +161,15 @@ double resolve_min_score(const std::optional<double>& min_score) {
   return *min_score;
 }
 
+bool is_for_devices(const Query& query) {
+  return query.terms.empty() && !query.after && !query.per;
+}
+
 void refuse_on_device(const Query& query) {
+  if (is_for_devices(query)) return;
   refuse_terms(query.terms);
-  if (query.after || query.per)
-    throw InvalidArgument(std::string("a GPU answers no query with `") + (query.after ? "after" : "per") +
-                          "`: search on the CPU");
+  throw InvalidArgument(std::string("a GPU answers no query with `") + (query.after ? "after" : "per") +
+                        "`: search on the CPU");
 }
 
 void refuse_on_device(const QueryBatch& batch) {

@@ -2,7 +2,7 @@
 # Installs what culmen needs from the distribution (Debian 12, Ubuntu 24.04 and newer), and only what is missing.
 #
 #   scripts/setup.sh         what it takes to build, test and run culmen
-#   scripts/setup.sh --ci    also clang and its tools: formatter, linter, fuzzer
+#   scripts/setup.sh --ci    also clang and its tools: formatter, linter, fuzzer; on Debian Chromium
 set -euo pipefail
 
 packages=(
@@ -13,6 +13,8 @@ packages=(
   libgtest-dev libbenchmark-dev
 )
 ci_packages=(clang libclang-rt-dev clang-format clang-tidy)
+# For the tests of the page, which are skipped without a browser. Ubuntu has Chromium only as a snap.
+[[ "$(. /etc/os-release && echo "$ID")" != debian ]] || ci_packages+=(chromium)
 
 fail() {
   echo "setup: $1" >&2

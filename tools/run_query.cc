@@ -151,7 +151,7 @@ int worthy_gpu(const Index& index, const std::vector<Query>& queries, const Sear
   if (options.engine != Engine::automatic && options.engine != Engine::bounded) return kNoDevice;
   if (queries.size() < kWorthAskingCuda || index.schema().attributes.size() > kMaxDeviceAttributes)
     return kNoDevice;
-  if (!queries.front().terms.empty()) return kNoDevice;  // GPUs score none
+  if (!is_for_devices(queries.front())) return kNoDevice;
   if (num_devices() == 0)
     return queries.size() >= kWorthAGpu ? 0 : kNoDevice;  // the error says that there is none
   return index.place(queries, {.num_threads = options.num_threads}).device;
