@@ -95,7 +95,7 @@ Limits<std::int64_t> limits_of_instant(const std::string& text, const ColumnForm
   using Domain = IntervalDomain<std::int64_t>;
   if (!count)  // beyond all that the column can hold
     return instant.seconds < 0 ? Limits<std::int64_t>{{}, Domain::kLowest}
-                                : Limits<std::int64_t>{Domain::kHighest, {}};
+                               : Limits<std::int64_t>{Domain::kHighest, {}};
   if (count->is_exact) return {count->value, count->value};
   if (count->value == Domain::kHighest) return {count->value, {}};
   return {count->value, count->value + 1};

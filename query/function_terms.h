@@ -24,10 +24,10 @@ struct NumberTerm {
   double weight;
   double origin, scale;
   bool is_field;
-  std::int32_t column;              // the attribute or field
-  bool negated = false;             // the attribute is stored with the other sign
-  bool is_floating = true;          // the keys of the field are those of doubles
-  double ticks = 1;                 // of a unit of x: 1 / ticks is the unit of integer keys, and of an attribute
+  std::int32_t column;      // the attribute or field
+  bool negated = false;     // the attribute is stored with the other sign
+  bool is_floating = true;  // the keys of the field are those of doubles
+  double ticks = 1;         // of a unit of x: 1 / ticks is the unit of integer keys, and of an attribute
   double minimum = 0, maximum = 0;  // of the attribute as stored, over all rows that are ranked
 
   double of_stored(double value) const { return (negated ? -value : value) / ticks; }

@@ -512,8 +512,7 @@ TEST(ShardedIndex, GroupsBehindALogShowTheirOwnRows) {
   ShardedIndex::build(one_column(values, {}), temporary.path() / "s", {.num_shards = 3});
   ShardedIndex writer = ShardedIndex::open(temporary.path() / "s", {.writable = true});
   writer.insert(one_column(more, {}));
-  const ShardedIndex reader =
-      ShardedIndex::open(temporary.path() / "s", {.loading = Loading::on_touch});
+  const ShardedIndex reader = ShardedIndex::open(temporary.path() / "s", {.loading = Loading::on_touch});
   Query query{.weights = {1}, .k = 150};
   query.per = RowsPer{"a", 1};
   const SearchResult result = reader.search(query);

@@ -460,8 +460,8 @@ TEST(CsvReader, SkipsMoreBlankLinesBelowTheHeaderThanALineMayBeLong) {
   for (std::size_t line = 0; line < kLines; ++line) text += std::string(1000, ' ') + '\n';
   const Table table = parse_csv(text + "1,2\n", "t.csv");
   EXPECT_EQ(table.num_rows, 1u);
-  EXPECT_EQ(error_in(text + "1,2,3\n"), "t.csv:" + std::to_string(kLines + 2) +
-                                            ":3: expected 2 fields as in the header, found 3");
+  EXPECT_EQ(error_in(text + "1,2,3\n"),
+            "t.csv:" + std::to_string(kLines + 2) + ":3: expected 2 fields as in the header, found 3");
 }
 
 TEST(CsvReader, StopsReadingAnEndlessLine) {

@@ -67,7 +67,8 @@ TEST(JsonLines, ListsAndObjectsAreTheirText) {
 // Also where there is one name, whose rows are shorter than a blank line.
 TEST(JsonLines, BlankLinesAreNoRowsAndEmptyObjectsAre) {
   for (const std::string& rest : {std::string(), std::string(", \"b\": 1")}) {
-    const std::string text = "\n{\"a\": 1" + rest + "}\n\n \t\r\n{}\n{\"a\": null}\n{\"a\": 4" + rest + "}\n\n";
+    const std::string text =
+        "\n{\"a\": 1" + rest + "}\n\n \t\r\n{}\n{\"a\": null}\n{\"a\": 4" + rest + "}\n\n";
     const Table kept = read_lines(text);
     ASSERT_EQ(kept.num_rows, 4u);
     EXPECT_EQ(column_of(kept, 0)[3], 4);
