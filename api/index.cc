@@ -13,6 +13,7 @@
 #include "index/build/bulk_load.h"
 #include "index/build/partition_cuts.h"
 #include "index/find_rows.h"
+#include "index/row_subset.h"
 #include "index/snapshot_fields.h"
 #include "index/storage/store.h"
 #include "index/table_shape.h"
@@ -53,7 +54,10 @@ Index::Index(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 Index Index::build(const TableView& table, const BuildOptions& options) {
   const FloatingPointScope floating_point;
   const bool has_gaps = table.ids.empty() && !table.dropped_rows.empty();
-  DeviceLoad loaded = has_gaps ? load_with_gaps(table, options) : load(table, options);
+  DeviceLoad loaded = has_gaps ? load_with_gaps(table, options)
+                               : with_distinct_ids(table, options.duplicates, [&](const TableView& distinct) {
+                                   return load(distinct, options);
+                                 });
   const std::vector<int> devices = devices_that_build(options);
   return Index(std::make_shared<Core>(std::move(loaded), devices.size() == 1 ? devices.front() : kNoDevice));
 }

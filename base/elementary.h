@@ -13,24 +13,34 @@ namespace culmen {
 // How far a result may be from the true one, as a part of its size. (Below 2^-1022, half of the smallest number as well.)
 inline constexpr double kElementaryError = 0x1p-51;
 
-// 2^-t of t >= 0. Taylor's series of e^z, |z| <= ln 2 / 2, of which the 14th power is below 2^-57.
+inline constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+inline constexpr double kNothingLeftOfExp2 = 1100;
+
+// e^z, |z| <= ln 2 / 2, by Horner's rule: add_next(1 / n!) multiplies by z and adds. The 14th power is below 2^-57.
+template <typename AddNext>
+CULMEN_HOST_DEVICE void series_of_exp(AddNext&& add_next) {
+  constexpr double kInverse[] = {
+      1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
+      1.0 / 720,        1.0 / 120,       1.0 / 24,       1.0 / 6,       1.0 / 2,      1.0,         1.0};
+  for (const double inverse : kInverse) add_next(inverse);
+}
+
+// 2^-t of t >= 0.
 CULMEN_HOST_DEVICE inline double exp2_of_minus(double t) {
-  constexpr double kLn2 = 0x1.62e42fefa39efp-1, kNothingLeft = 1100;
-  if (!(t < kNothingLeft)) return 0;
+  if (!(t < kNothingLeftOfExp2)) return 0;
   const double whole = std::rint(t);
   const double z = (whole - t) * kLn2;
-  double sum = 1.0 / 6227020800;
-  constexpr double kInverse[] = {
-      1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
-      1.0 / 120,       1.0 / 24,       1.0 / 6,       1.0 / 2,      1.0,         1.0};
-  for (const double inverse : kInverse) sum = std::fma(sum, z, inverse);
+  double sum = 0;
+  series_of_exp([&](double inverse) { sum = std::fma(sum, z, inverse); });
   return std::ldexp(sum, -static_cast<int>(whole));
 }
 
+inline constexpr double kLn2High = 0x1.62e42fefa38p-1, kLn2Low = 0x1.ef35793c7673p-45;
+inline constexpr double kRootOfHalf = 0x1.6a09e667f3bcdp-1;
+inline constexpr int kLastOfLog = 25;
+
 // ln x of a finite x > 0. With x = 2^e m and s = (m - 1) / (m + 1), ln m = 2 (s + s^3 / 3 + s^5 / 5 + ...), |s| < 0.172.
 CULMEN_HOST_DEVICE inline double log_of(double x) {
-  constexpr double kLn2High = 0x1.62e42fefa38p-1, kLn2Low = 0x1.ef35793c7673p-45,
-                   kRootOfHalf = 0x1.6a09e667f3bcdp-1;
   int exponent = 0;
   double m = std::frexp(x, &exponent);
   if (m < kRootOfHalf) {
@@ -39,8 +49,8 @@ CULMEN_HOST_DEVICE inline double log_of(double x) {
   }
   const double f = m - 1;
   const double s = f / (2 + f), square = s * s;
-  double sum = 1.0 / 25;
-  for (int odd = 23; odd >= 3; odd -= 2) sum = std::fma(sum, square, 1.0 / odd);
+  double sum = 1.0 / kLastOfLog;
+  for (int odd = kLastOfLog - 2; odd >= 3; odd -= 2) sum = std::fma(sum, square, 1.0 / odd);
   // 2 s = f - f s, which does not lose what s lost by rounding.
   const double e = exponent;
   const double small = std::fma(2 * s * square, sum, std::fma(-f, s, e * kLn2Low));

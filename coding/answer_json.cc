@@ -14,7 +14,7 @@
 namespace culmen {
 namespace {
 
-// Answers are written straight to text: a tree of JSON values for every row takes longer than most searches.
+// Answers are written straight to text: a tree of JSON values takes longer than most searches.
 void append_number(double value, std::string& text) {
   if (!std::isfinite(value)) {
     text += "null";
@@ -67,50 +67,81 @@ void append_value(const FieldValue& value, const ColumnFormat& format, std::stri
   }
 }
 
+// "price": of each column.
+std::vector<std::string> keys_of(const std::vector<ShownColumn>& columns) {
+  std::vector<std::string> keys(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    append_text(columns[i].name, keys[i]);
+    keys[i] += ':';
+  }
+  return keys;
+}
+
 // {"price":80.5,...}: the attributes, or the fields.
-void append_columns(const Row& row, const std::vector<ShownColumn>& columns, bool attributes,
-                    std::string& text) {
+void append_columns(const Row& row, const std::vector<ShownColumn>& columns,
+                    const std::vector<std::string>& keys, bool attributes, std::string& text) {
   text += '{';
-  bool is_first = true;
-  for (const ShownColumn& column : columns) {
-    if (column.is_attribute != attributes) continue;
-    if (!is_first) text += ',';
-    is_first = false;
-    append_text(column.name, text);
-    text += ':';
-    append_value(value_of(row, column), column.format, text);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].is_attribute != attributes) continue;
+    if (text.back() != '{') text += ',';
+    text += keys[i];
+    append_value(value_of(row, columns[i]), columns[i].format, text);
   }
   text += '}';
 }
 
 void append_values(const Row& row, const IndexInfo& info, const std::vector<ShownColumn>& columns,
-                   std::string& text) {
+                   const std::vector<std::string>& keys, std::string& text) {
   if (info.has_labels) {
     text += ",\"label\":";
     append_text(row.label, text);
   }
   text += ",\"attributes\":";
-  append_columns(row, columns, true, text);
+  append_columns(row, columns, keys, true, text);
   if (info.fields.empty()) return;
   text += ",\"fields\":";
-  append_columns(row, columns, false, text);
+  append_columns(row, columns, keys, false, text);
 }
 
-Json stats_json(const SearchStats& stats) {
+// {"price":-1.0,...}: by the attributes' names, without those that are 0.
+void append_weights(const Query& query, const IndexInfo& info, std::string& text) {
+  text += '{';
+  for (std::size_t i = 0; i < query.weights.size(); ++i) {
+    if (query.weights[i] == 0) continue;
+    if (text.back() != '{') text += ',';
+    append_text(info.attributes[i].name, text);
+    text += ':';
+    append_number(query.weights[i], text);
+  }
+  text += '}';
+}
+
+void append_count(std::string_view name, std::uint64_t count, std::string& text) {
+  text += ",\"";
+  text += name;
+  text += "\":";
+  append_number(static_cast<std::int64_t>(count), text);
+}
+
+void append_stats(const SearchStats& stats, std::string& text) {
+  text += "{\"engine\":\"";
+  text += engine_name(stats.engine);
+  text += "\",\"device\":\"" + device_text(stats.device) + '"';
+  append_count("rows_in_index", stats.rows_in_index, text);
+  append_count("rows_scored", stats.rows_scored, text);
+  append_count("rows_by_codes", stats.rows_by_codes, text);
   const double in_index = static_cast<double>(stats.rows_in_index);
-  return {{"engine", engine_name(stats.engine)},
-          {"device", device_text(stats.device)},
-          {"rows_in_index", stats.rows_in_index},
-          {"rows_scored", stats.rows_scored},
-          {"rows_by_codes", stats.rows_by_codes},
-          {"share_scored", in_index > 0 ? static_cast<double>(stats.rows_scored) / in_index : 0.0},
-          {"leaves_visited", stats.leaves_visited},
-          {"nodes_visited", stats.nodes_visited},
-          {"bounds_computed", stats.bounds_computed},
-          {"bytes_touched", stats.bytes_touched},
-          {"ids_looked_up", stats.ids_looked_up},
-          {"by_id_map", stats.by_id_map},
-          {"elapsed_us", stats.elapsed_us}};
+  text += ",\"share_scored\":";
+  append_number(in_index > 0 ? static_cast<double>(stats.rows_scored) / in_index : 0.0, text);
+  append_count("leaves_visited", stats.leaves_visited, text);
+  append_count("nodes_visited", stats.nodes_visited, text);
+  append_count("bounds_computed", stats.bounds_computed, text);
+  append_count("bytes_touched", stats.bytes_touched, text);
+  append_count("ids_looked_up", stats.ids_looked_up, text);
+  text += stats.by_id_map ? ",\"by_id_map\":true" : ",\"by_id_map\":false";
+  text += ",\"elapsed_us\":";
+  append_number(stats.elapsed_us, text);
+  text += '}';
 }
 
 }  // namespace
@@ -122,14 +153,16 @@ std::string device_text(int device) {
 std::string row_text(const Row& row, const IndexInfo& info, const std::vector<ShownColumn>& columns) {
   std::string text = "{\"id\":";
   append_number(row.id, text);
-  append_values(row, info, columns, text);
+  append_values(row, info, columns, keys_of(columns), text);
   return text + '}';
 }
 
 void write_answer_json(const Query& query, const SearchResult& result, const IndexInfo& info,
                        const std::vector<ShownColumn>& columns, const TextSink& write) {
-  write("{\"weights\":" + json_text(weights_json(query, info)) + ",\"results\":[");
-  std::string hit;
+  std::string hit = "{\"weights\":";
+  append_weights(query, info, hit);
+  write(hit + ",\"results\":[");
+  const std::vector<std::string> keys = keys_of(columns);
   for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
     const Row row = result.row(rank);
     hit.assign(rank == 0 ? "{\"rank\":" : ",{\"rank\":");
@@ -138,12 +171,16 @@ void write_answer_json(const Query& query, const SearchResult& result, const Ind
     append_number(row.id, hit);
     hit += ",\"score\":";
     append_number(result.hits[rank].score, hit);
-    append_values(row, info, columns, hit);
+    append_values(row, info, columns, keys, hit);
     hit += '}';
     write(hit);
   }
-  write("],\"after\":" + (result.hits.empty() ? "null" : json_text(cursor_text(result.hits.back()))));
-  write(",\"stats\":" + json_text(stats_json(result.stats)) + '}');
+  hit = "],\"after\":";
+  if (result.hits.empty()) hit += "null";
+  if (!result.hits.empty()) append_text(cursor_text(result.hits.back()), hit);
+  hit += ",\"stats\":";
+  append_stats(result.stats, hit);
+  write(hit + '}');
 }
 
 Json plan_json(const Query& query, const IndexInfo& info, const Explanation& plan) {
@@ -152,7 +189,9 @@ Json plan_json(const Query& query, const IndexInfo& info, const Explanation& pla
     predictions.push_back({{"engine", engine_name(prediction.engine)},
                            {"device", device_text(prediction.device)},
                            {"elapsed_us", prediction.elapsed_us}});
-  return {{"weights", weights_json(query, info)},
+  std::string weights;
+  append_weights(query, info, weights);
+  return {{"weights", Json::parse(weights)},
           {"plan",
            {{"engine", engine_name(plan.engine)},
             {"reason", plan.reason},

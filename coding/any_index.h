@@ -13,11 +13,15 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
+#include "culmen/update.h"
 
 namespace culmen {
 
 class AnyIndex {
  public:
+  explicit AnyIndex(Index index) : index_(std::move(index)) {}
+  explicit AnyIndex(ShardedIndex index) : index_(std::move(index)) {}
+
   static AnyIndex open(const std::string& directory, const OpenOptions& options = {}) {
     if (ShardedIndex::is_at(directory)) return AnyIndex(ShardedIndex::open(directory, options));
     return AnyIndex(Index::open(directory, options));
@@ -79,6 +83,9 @@ class AnyIndex {
   WriteResult upsert(const TableView& rows, const WriteOptions& options) {
     return std::visit([&](auto& index) { return index.upsert(rows, options); }, index_);
   }
+  WriteResult update(const TableView& columns, const WriteOptions& options) {
+    return std::visit([&](auto& index) { return culmen::update(index, columns, options); }, index_);
+  }
   // Of a query that a search would refuse, the same exception.
   void check(const Query& query) const {
     std::visit([&](const auto& index) { static_cast<void>(index.score_bound(query)); }, index_);
@@ -103,9 +110,6 @@ class AnyIndex {
   }
 
  private:
-  explicit AnyIndex(Index index) : index_(std::move(index)) {}
-  explicit AnyIndex(ShardedIndex index) : index_(std::move(index)) {}
-
   std::variant<Index, ShardedIndex> index_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -57,6 +58,12 @@ double read_number(const ReadJson& value, const std::string& what) {
 }
 
 std::int64_t read_int64(const ReadJson& value, const std::string& what) {
+  if (value.is_number_float()) {  // 5.0: whole, as JSON Schema sees it, if no digit can have been lost
+    constexpr double kMostExact = 9007199254740992;
+    const double number = value.get<double>();
+    if (std::abs(number) <= kMostExact && number == std::floor(number))
+      return static_cast<std::int64_t>(number);
+  }
   if (!value.is_number_integer()) refuse(what, "a whole number without a fraction", value);
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX})
     throw InvalidArgument(

@@ -108,8 +108,8 @@ class Counter {
         simd::score_rows(snapshot_.leaf_values<T>(leaf), leaf_rows, num_rows, query_, least, scored.data());
     if (verdict != Verdict::all) num_scored = drop_failing(filter_, std::span(scored.data(), num_scored));
     if (!lowest_is_known())
-      num_scored = add_functions(snapshot_, query_, leaf * std::uint64_t{leaf_rows}, place_.score,
-                                 std::span(scored.data(), num_scored));
+      num_scored = add_functions<T>(query_.functions, snapshot_, leaf, place_.score,
+                                    std::span(scored.data(), num_scored));
     const std::int64_t* ids = snapshot_.leaf_ids(leaf);
     std::uint64_t count = 0;
     for (std::size_t i = 0; i < num_scored; ++i) {

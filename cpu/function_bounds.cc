@@ -1,6 +1,7 @@
 #include "cpu/function_bounds.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <variant>
@@ -13,13 +14,9 @@
 namespace culmen {
 namespace {
 
-// The highest value of a number term whose stored values, or keys, are from `first` to `last`.
-double highest_of_stored(const NumberTerm& term, double first, double last) {
-  const double a = term.of_stored(first), b = term.of_stored(last);
-  return term.negated ? term.best(b, a) : term.best(a, b);
-}
+// The highest value of a number term whose keys are from `first` to `last`.
 double highest_of_keys(const NumberTerm& term, std::int64_t first, std::int64_t last) {
-  return first > last ? 0 : term.best(term.of_key(first), term.of_key(last));
+  return first > last ? 0 : term.highest(term.of_key(first), term.of_key(last));
 }
 
 // Of rows with such keys and, unless there is only one and no gap, of others.
@@ -40,6 +37,26 @@ ColumnSummary summary_of_child(const ChildZones& zones, std::uint32_t child) {
           zones.minimum[child] <= zones.maximum[child]};
 }
 
+// In which range the stored values of an attribute are, below each child.
+struct ChildRanges {
+  ChildRanges(const Snapshot& snapshot, NodeRef node, std::int32_t attribute) {
+    const BoundUnit& unit = snapshot.units[static_cast<std::size_t>(attribute)];
+    read(node, snapshot.layout.minimum_row(attribute), first);
+    read(node, snapshot.layout.maximum_row(attribute), last);
+    for (double& value : first) value = unit.value_outwards(value, false);
+    for (double& value : last) value = unit.value_outwards(value, true);
+  }
+
+  Frontier::Bounds first, last;
+
+ private:
+  static void read(NodeRef node, std::int32_t row, Frontier::Bounds& bounds) {
+    BoundTerms alone;
+    alone.push_back({row, 1});
+    simd::child_bounds(node.bounds(), 0, alone, bounds.data());
+  }
+};
+
 class OfChildren {
  public:
   OfChildren(const Snapshot& snapshot, std::size_t slot, Frontier::Bounds& bounds)
@@ -50,17 +67,19 @@ class OfChildren {
         bounds_(bounds) {}
 
   void operator()(const NumberTerm& term) {
+    Frontier::Bounds best = {};
     if (term.is_field) {
       const ChildZones& zones = zones_of(term.column);
       for (std::uint32_t c = 0; c < num_children_; ++c)
-        add(c, term.weight, highest_of_keys(term, zones.minimum[c], zones.maximum[c]));
-      return;
+        if (zones.minimum[c] <= zones.maximum[c])  // else no row has a value, nor passes the term's domain
+          best[c] = term.best_of(term.of_key(zones.minimum[c]), term.of_key(zones.maximum[c]));
+    } else {
+      const ChildRanges ranges(snapshot_, node_, term.column);
+      for (std::uint32_t c = 0; c < num_children_; ++c)
+        best[c] = term.best_of_stored(std::clamp(ranges.first[c], term.minimum, term.maximum),
+                                      std::clamp(ranges.last[c], term.minimum, term.maximum));
     }
-    const BoundRow& maxima = node_.bounds()[snapshot_.layout.maximum_row(term.column)];
-    const BoundRow& minima = node_.bounds()[snapshot_.layout.minimum_row(term.column)];
-    for (std::uint32_t c = 0; c < num_children_; ++c)
-      add(c, term.weight,
-          highest_of_stored(term, value_of(term, minima[c], false), value_of(term, maxima[c], true)));
+    simd::add_values(term, term.margin(), best.data(), num_children_, bounds_.data());
   }
 
   void operator()(const ConditionTerm& term) {
@@ -85,11 +104,6 @@ class OfChildren {
     return snapshot_.arena->child_zones(slot_).zones(static_cast<std::size_t>(field));
   }
 
-  double value_of(const NumberTerm& term, float in_units, bool up) const {
-    const double value = snapshot_.units[static_cast<std::size_t>(term.column)].value_outwards(in_units, up);
-    return std::clamp(value, term.minimum, term.maximum);
-  }
-
   const Snapshot& snapshot_;
   std::size_t slot_;
   NodeRef node_;
@@ -109,7 +123,7 @@ class OfLeaf {
       return highest_.push_back(term.weight, highest_of_keys(term, keys.minimum, keys.maximum));
     }
     highest_.push_back(term.weight,
-                       highest_of_stored(term, zone_.minimum(term.column), zone_.maximum(term.column)));
+                       term.highest_of_stored(zone_.minimum(term.column), zone_.maximum(term.column)));
   }
   void operator()(const ConditionTerm& term) {
     const Verdict verdict = verdict_of(term.predicate, zone_);
@@ -131,7 +145,7 @@ class OfIndex {
 
   void operator()(const NumberTerm& term) {
     if (!term.is_field)
-      return highest_.push_back(term.weight, highest_of_stored(term, term.minimum, term.maximum));
+      return highest_.push_back(term.weight, term.highest_of_stored(term.minimum, term.maximum));
     const ColumnSummary keys = summary_of_index(snapshot_, term.column);
     highest_.push_back(term.weight,
                        keys.some_present ? highest_of_keys(term, keys.minimum, keys.maximum) : 0);
@@ -191,6 +205,14 @@ void add_highest_of_children(const FunctionTerms& terms, const Snapshot& snapsho
                              Frontier::Bounds& bounds) {
   OfChildren add(snapshot, slot, bounds);
   for (const FunctionTerms::Term& term : terms.terms()) std::visit(add, term);
+}
+
+void add_highest_of_children(const JointAttribute& joint, const Snapshot& snapshot, std::size_t slot,
+                             Frontier::Bounds& bounds) {
+  const NodeRef node = snapshot.node(slot);
+  const ChildRanges ranges(snapshot, node, joint.attribute());
+  for (std::uint32_t c = 0; c < node.header().num_children; ++c)
+    bounds[c] += joint.highest(ranges.first[c], ranges.last[c]);
 }
 
 }  // namespace culmen

@@ -13,6 +13,7 @@
 #include "index/score.h"
 #include "index/snapshot.h"
 #include "query/function_terms.h"
+#include "query/joint_terms.h"
 
 namespace culmen {
 
@@ -40,6 +41,8 @@ HighestTerms highest_of_index(const FunctionTerms& terms, const Snapshot& snapsh
 
 // Adds them to the bounds of the children of a node.
 void add_highest_of_children(const FunctionTerms& terms, const Snapshot& snapshot, std::size_t slot,
+                             Frontier::Bounds& bounds);
+void add_highest_of_children(const JointAttribute& joint, const Snapshot& snapshot, std::size_t slot,
                              Frontier::Bounds& bounds);
 
 }  // namespace culmen

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "cpu/function_bounds.h"
+#include "cpu/function_scores.h"
 #include "cpu/leaf_filter.h"
 #include "cpu/prefetch.h"
 #include "cpu/simd/kernels.h"
@@ -112,18 +113,6 @@ inline std::size_t drop_failing(const LeafFilter& filter, std::span<simd::Scored
   return static_cast<std::size_t>(end - scored.begin());
 }
 
-// The scores of listed rows, from those of their weights. Keeps those that reach the k-th score bound, and returns how many.
-inline std::size_t add_functions(const Snapshot& snapshot, const ResolvedQuery& query,
-                                 std::uint64_t first_row, double kth_bound,
-                                 std::span<simd::ScoredRow> scored) {
-  std::size_t count = 0;
-  for (const simd::ScoredRow& row : scored) {
-    const double score = query.functions.add(snapshot, first_row + row.row, row.score);
-    if (score >= kth_bound) scored[count++] = {score, row.row};
-  }
-  return count;
-}
-
 // Best: TopK or BufferedTopK.
 template <typename T, typename Best>
 void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, std::uint32_t leaf,
@@ -161,8 +150,8 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook 
   if (count > 0 && verdict != Verdict::all)
     count = *verdict == Verdict::none ? 0 : drop_failing(filter, std::span(scored.data(), count));
   if (count > 0 && has_functions)
-    count = add_functions(snapshot, query, leaf * std::uint64_t{leaf_rows}, best.kth_bound(),
-                          std::span(scored.data(), count));
+    count =
+        add_functions<T>(query.functions, snapshot, leaf, best.kth_bound(), std::span(scored.data(), count));
   const std::size_t num_scored = scores_all ? num_rows : left;
   const std::int64_t* ids = snapshot.leaf_ids(leaf);
   // Ids are not stored beside values: prefetch all that are needed before using the first.

@@ -34,7 +34,14 @@ inline Frontier::Bounds bounds_of_children(const BoundPlan& plan, NodeRef node) 
 inline Frontier::Bounds bounds_of_children(const Snapshot& snapshot, const ResolvedQuery& query,
                                            std::size_t slot) {
   Frontier::Bounds bounds = bounds_of_children(query.bound, snapshot.node(slot));
-  if (!query.functions.empty()) add_highest_of_children(query.functions, snapshot, slot, bounds);
+  if (query.functions.empty()) return bounds;
+  add_highest_of_children(query.functions, snapshot, slot, bounds);
+  if (!query.joint) return bounds;
+  Frontier::Bounds joint = bounds_of_children(query.joint->others, snapshot.node(slot));
+  add_highest_of_children(query.joint->functions, snapshot, slot, joint);
+  for (const JointAttribute& attribute : query.joint->attributes)
+    add_highest_of_children(attribute, snapshot, slot, joint);
+  for (std::size_t c = 0; c < kFanOut; ++c) bounds[c] = std::fmin(bounds[c], joint[c]);
   return bounds;
 }
 

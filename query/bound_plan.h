@@ -20,14 +20,44 @@
 // score, which full ties need.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
-#include <vector>
 
+#include "base/short_list.h"
 #include "index/snapshot.h"
 #include "query/chain.h"
-#include "query/resolved_query.h"
 
 namespace culmen {
+
+// So many attributes, all that tables with subset bounds have, need no memory of their own.
+inline constexpr std::size_t kTermsInPlace = kMaxGroupedAttributes;
+
+// At most one per used attribute, and one for the total.
+using BoundTerms = ShortList<BoundTerm, kTermsInPlace + 1>;
+
+// An upper bound on the score of every row of a leaf that passes the ranges: base + the sum of the terms in binary64,
+// or that of `capped`, if it is less.
+struct BoundPlan : BoundStart {
+  struct Capped {
+    double base;
+    BoundTerms terms;
+  };
+
+  BoundTerms terms;
+  std::optional<Capped> capped;
+
+  std::size_t num_terms() const { return terms.size() + (capped ? capped->terms.size() : 0); }
+};
+
+// A range in bound units: a leaf whose maximum is below `lowest` or whose minimum is above `highest` has no row in it.
+struct RangeBound {
+  std::int32_t maximum_row;
+  std::int32_t minimum_row;
+  float lowest;
+  float highest;
+};
 
 // `stats` cover the rows that the query ranks: the snapshot's, or with stand-ins.
 BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicate> where,

@@ -206,16 +206,6 @@ double add_number(const NumberTerm& term, const Snapshot& snapshot, std::uint64_
   return score_step(score, term.weight, term.value(x));
 }
 
-double add_category(const CategoryTerm& term, const Snapshot& snapshot, std::uint64_t row, double score) {
-  const auto leaf_rows = static_cast<std::uint64_t>(snapshot.leaf_rows);
-  const LeafFields fields = snapshot.leaf_fields(row / leaf_rows);
-  const auto field = static_cast<std::size_t>(term.field);
-  if (fields.misses_field(field, row % leaf_rows)) return score;
-  const std::int64_t key = fields.key(field, row % leaf_rows);
-  const auto at = term.first_from(key);
-  return at != term.weights.end() && at->first == key ? score + at->second : score;
-}
-
 }  // namespace
 
 std::string ScoreTerm::function_text() const {
@@ -292,33 +282,53 @@ double NumberTerm::value(double x) const {
   }
 }
 
-NumberTerm::Extremes NumberTerm::extremes(double first, double last) const {
+double NumberTerm::best_of(double first, double last) const {
   if (has_peak(function)) {
-    const double best = value(std::clamp(origin, first, last));
-    const double worst = std::fmin(value(first), value(last));
-    return widened({worst, best});
+    if (weight > 0) return std::clamp(origin, first, last);
+    return std::fabs(first - origin) > std::fabs(last - origin) ? first : last;
   }
   // What is outside of the domain is in no row that passes.
   const double least = function == TermFunction::log ? std::numeric_limits<double>::denorm_min() : 0.0;
-  return widened({value(std::fmax(first, least)), value(std::fmax(last, least))});
+  return std::fmax(weight > 0 ? last : first, least);
 }
 
-double NumberTerm::best(double first, double last) const {
-  if (!has_peak(function) || weight < 0) {
-    const Extremes both = extremes(first, last);
-    return weight > 0 ? both.highest : both.lowest;
-  }
-  const double highest = value(std::clamp(origin, first, last));
-  return widened({highest, highest}).highest;
-}
-
-// The functions that are not monotone in their last bits are so at some distance.
-NumberTerm::Extremes NumberTerm::widened(Extremes extremes) const {
+NumberTerm::Margin NumberTerm::margin() const {
   const bool is_monotone = function == TermFunction::near || function == TermFunction::decay_linear ||
                            function == TermFunction::sqrt;
-  if (is_monotone) return extremes;
-  const auto error = [](double value) { return 2 * kElementaryError * std::fabs(value) + 0x1p-1070; };
-  return {extremes.lowest - error(extremes.lowest), extremes.highest + error(extremes.highest)};
+  if (is_monotone) return {0, 0};
+  const double up = weight > 0 ? 1 : -1;
+  return {up * 2 * kElementaryError, up * 0x1p-1070};
+}
+
+double NumberTerm::highest(double first, double last) const {
+  const double best = value(best_of(first, last));
+  const Margin most = margin();
+  return best + (most.part * std::fabs(best) + most.least);
+}
+
+double NumberTerm::best_of_stored(double first, double last) const {
+  const double a = of_stored(first), b = of_stored(last);
+  return negated ? best_of(b, a) : best_of(a, b);
+}
+
+double NumberTerm::highest_of_stored(double first, double last) const {
+  const double a = of_stored(first), b = of_stored(last);
+  return negated ? highest(b, a) : highest(a, b);
+}
+
+double NumberTerm::largest(double first, double last) const {
+  NumberTerm lifts = *this, lowers = *this;
+  lifts.weight = 1;
+  lowers.weight = -1;
+  return std::fmax(std::fabs(lifts.highest(first, last)), std::fabs(lowers.highest(first, last)));
+}
+
+const double* CategoryTerm::weight_of(const LeafFields& fields, std::size_t row) const {
+  const auto column = static_cast<std::size_t>(field);
+  if (fields.misses_field(column, row)) return nullptr;
+  const std::int64_t key = fields.key(column, row);
+  const auto at = first_from(key);
+  return at != weights.end() && at->first == key ? &at->second : nullptr;
 }
 
 FunctionTerms::FunctionTerms(std::span<const ScoreTerm> terms, const Snapshot& snapshot,
@@ -348,9 +358,7 @@ double FunctionTerms::largest(double of_weights, const Snapshot& snapshot,
   for (const Term& term : terms_) {
     if (const auto* number = std::get_if<NumberTerm>(&term)) {
       const auto [first, last] = range_of(*number, snapshot, ranges);
-      const NumberTerm::Extremes extremes = number->extremes(first, last);
-      const double largest = std::fmax(std::fabs(extremes.lowest), std::fabs(extremes.highest));
-      size = score_step(size, std::fabs(number->weight), largest);
+      size = score_step(size, std::fabs(number->weight), number->largest(first, last));
     } else if (const auto* category = std::get_if<CategoryTerm>(&term)) {
       double largest = 0;
       for (const auto& [key, weight] : category->weights) largest = std::fmax(largest, std::fabs(weight));
@@ -363,11 +371,13 @@ double FunctionTerms::largest(double of_weights, const Snapshot& snapshot,
 }
 
 double FunctionTerms::add(const Snapshot& snapshot, std::uint64_t row, double score) const {
+  const auto leaf_rows = static_cast<std::uint64_t>(snapshot.leaf_rows);
   for (const Term& term : terms_) {
     if (const auto* number = std::get_if<NumberTerm>(&term)) {
       score = add_number(*number, snapshot, row, score);
     } else if (const auto* category = std::get_if<CategoryTerm>(&term)) {
-      score = add_category(*category, snapshot, row, score);
+      const double* weight = category->weight_of(snapshot.leaf_fields(row / leaf_rows), row % leaf_rows);
+      if (weight != nullptr) score += *weight;
     } else {
       const auto& condition = std::get<ConditionTerm>(term);
       if (passes(snapshot, condition.predicate, row)) score += condition.weight;

@@ -34,16 +34,24 @@ struct NumberTerm {
   double of_key(std::int64_t key) const;
   double value(double x) const;
 
-  struct Extremes {
-    double lowest, highest;
-  };
-  // At least as far apart as the values over all x from `first` to `last`; first <= last.
-  Extremes extremes(double first, double last) const;
-  // The end of these that raises a score most, without the cost of the other one.
-  double best(double first, double last) const;
+  // Some rows have numbers from `first` to `last`, first <= last: the one that raises a score most.
+  double best_of(double first, double last) const;
 
- private:
-  Extremes widened(Extremes extremes) const;
+  // How far other values there may lie beyond that of best_of(), in the direction that raises a score: so far as the
+  // function is not monotone in its last bits.
+  struct Margin {
+    double part;  // of the value's size
+    double least;
+  };
+  Margin margin() const;
+  // The value of best_of() and its margin.
+  double highest(double first, double last) const;
+  // Of rows whose stored values are in that range.
+  double best_of_stored(double first, double last) const;
+  double highest_of_stored(double first, double last) const;
+
+  // No value over all x from `first` to `last` is larger in size.
+  double largest(double first, double last) const;
 };
 
 struct ConditionTerm {
@@ -64,6 +72,8 @@ struct CategoryTerm {
     const auto at = first_from(key);
     return at != weights.end() && at->first == key;
   }
+  // Null: the row of the leaf has none of the values.
+  const double* weight_of(const LeafFields& fields, std::size_t row) const;
 };
 
 class FunctionTerms {
@@ -71,6 +81,7 @@ class FunctionTerms {
   using Term = std::variant<NumberTerm, ConditionTerm, CategoryTerm>;
 
   FunctionTerms() = default;
+  explicit FunctionTerms(std::vector<Term> terms) : terms_(std::move(terms)) {}
   // terms: in_order(). ranges: of the attributes' stored values, over all rows that the query ranks.
   FunctionTerms(std::span<const ScoreTerm> terms, const Snapshot& snapshot,
                 std::span<const AttributeStats> ranges);

@@ -161,11 +161,15 @@ double resolve_min_score(const std::optional<double>& min_score) {
   return *min_score;
 }
 
+bool is_for_devices(const Query& query) {
+  return query.terms.empty() && !query.after && !query.per;
+}
+
 void refuse_on_device(const Query& query) {
+  if (is_for_devices(query)) return;
   refuse_terms(query.terms);
-  if (query.after || query.per)
-    throw InvalidArgument(std::string("a GPU answers no query with `") + (query.after ? "after" : "per") +
-                          "`: search on the CPU");
+  throw InvalidArgument(std::string("a GPU answers no query with `") + (query.after ? "after" : "per") +
+                        "`: search on the CPU");
 }
 
 void refuse_on_device(const QueryBatch& batch) {
@@ -204,14 +208,16 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableS
   if (!terms.empty())
     result.functions = FunctionTerms(
         terms, snapshot, query.missing == Missing::fill ? filled_stats(snapshot) : snapshot.stats);
-  const double largest = largest_score(result.chain(), table == nullptr ? stats.data() : of_table.data());
-  if (!std::isfinite(result.functions.largest(largest, snapshot, of_table)))
-    throw InvalidArgument("the weights are so large that a score could overflow");
+  const double of_weights = largest_score(result.chain(), table == nullptr ? stats.data() : of_table.data());
+  const double largest = result.functions.largest(of_weights, snapshot, of_table);
+  if (!std::isfinite(largest)) throw InvalidArgument("the weights are so large that a score could overflow");
   result.codes = CodeTerms(result.score_terms());
   const Filter where =
       terms.empty() ? query.where : query.where && domains_of(terms, snapshot, query.missing);
   resolve_filter(where, snapshot, result, fills ? std::span<const std::int32_t>() : gaps);
   result.bound = make_bound_plan(result.chain(), result.where, snapshot, stats);
+  if (!result.functions.empty())
+    result.joint = join_terms(result.chain(), result.functions, result.where, snapshot, stats, largest);
   return result;
 }
 

@@ -12,40 +12,14 @@
 #include "base/short_list.h"
 #include "culmen/query.h"
 #include "index/score.h"
+#include "query/bound_plan.h"
 #include "query/chain.h"
 #include "query/function_terms.h"
+#include "query/joint_terms.h"
 #include "query/predicate.h"
 #include "query/watch.h"
 
 namespace culmen {
-
-// A range in bound units: a leaf whose maximum is below `lowest` or whose minimum is above `highest` has no row in it.
-struct RangeBound {
-  std::int32_t maximum_row;
-  std::int32_t minimum_row;
-  float lowest;
-  float highest;
-};
-
-// So many attributes, all that tables with subset bounds have, need no memory of their own.
-inline constexpr std::size_t kTermsInPlace = kMaxGroupedAttributes;
-
-// At most one per used attribute, and one for the total.
-using BoundTerms = ShortList<BoundTerm, kTermsInPlace + 1>;
-
-// An upper bound on the score of every row of a leaf that passes the ranges: base + the sum of the terms in binary64,
-// or that of `capped`, if it is less. See query/bound_plan.h.
-struct BoundPlan : BoundStart {
-  struct Capped {
-    double base;
-    BoundTerms terms;
-  };
-
-  BoundTerms terms;
-  std::optional<Capped> capped;
-
-  std::size_t num_terms() const { return terms.size() + (capped ? capped->terms.size() : 0); }
-};
 
 // The terms for the kernels that read codes: in whole vectors, padded with terms of weight 0.
 struct CodeTerms {
@@ -67,7 +41,8 @@ struct ResolvedGroups {
 struct ResolvedQuery {
   ShortList<Term, kTermsInPlace> terms;  // oriented weights that are not 0, in attribute order
   double offset = 0;                     // where the score's chain starts
-  FunctionTerms functions;               // added to the score of the weights; bounds below are without them
+  FunctionTerms functions;               // added to the score of the weights; `bound` is without them
+  std::optional<JointTerms> joint;       // another bound of the whole score, if it may be tighter
   std::size_t k = 0;                     // 1 .. number of rows
   double min_score = -std::numeric_limits<double>::infinity();
   Predicate filter;

@@ -8,7 +8,8 @@
 set -euo pipefail
 
 directory=${1:-}
-if [[ -n "$directory" ]]; then
+is_kept=$([[ -n "$directory" ]] && echo yes || echo no)
+if [[ $is_kept == yes ]]; then
   mkdir -p "$directory"
 else
   directory=$(mktemp -d "${TMPDIR:-/tmp}/culmen-demo.XXXXXX")
@@ -84,5 +85,9 @@ ask "A family: quiet, well rated, with breakfast, recently renovated, at a fair 
 ask "A weekend in Roma or Wien: close by, much reviewed, three stars or more for at most 120 a night" \
   -w distance=-4,rating=2,reviews=1 --where "city in ('Roma', 'Wien') and price<=120 and stars>=3"
 
-printf '\nThe program is build/%s/tools/culmen. A page where weights are sliders:\n\n  %s serve %s/hotels.index\n\nThen open http://127.0.0.1:8080/\n' \
-  "$preset" "$culmen" "$directory"
+printf '\nThe program is build/%s/tools/culmen. ' "$preset"
+if [[ $is_kept == yes ]]; then
+  printf 'A page where weights are sliders:\n\n  %s serve %s/hotels.index\n\nThen open http://127.0.0.1:8080/\n' "$culmen" "$directory"
+else
+  printf 'scripts/demo.sh DIRECTORY keeps the index, for a page where weights are sliders:\n\n  culmen serve hotels.index\n'
+fi

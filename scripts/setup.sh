@@ -2,17 +2,19 @@
 # Installs what culmen needs from the distribution (Debian 12, Ubuntu 24.04 and newer), and only what is missing.
 #
 #   scripts/setup.sh         what it takes to build, test and run culmen
-#   scripts/setup.sh --ci    also clang and its tools: formatter, linter, fuzzer
+#   scripts/setup.sh --ci    also clang and its tools: formatter, linter, fuzzer; on Debian Chromium
 set -euo pipefail
 
 packages=(
   build-essential cmake ninja-build pkg-config git ca-certificates ccache python3 python3-dev python3-venv
   libtbb-dev libhwy-dev libeigen3-dev libboost-dev libxxhash-dev libzstd-dev zlib1g-dev libbz2-dev liblzma-dev
   libroaring-dev libsimdjson-dev
-  libcli11-dev nlohmann-json3-dev libfmt-dev
+  libcli11-dev nlohmann-json3-dev libfmt-dev libedit-dev
   libgtest-dev libbenchmark-dev
 )
 ci_packages=(clang libclang-rt-dev clang-format clang-tidy)
+# For the tests of the page, which are skipped without a browser. Ubuntu has Chromium only as a snap.
+[[ "$(. /etc/os-release && echo "$ID")" != debian ]] || ci_packages+=(chromium)
 
 fail() {
   echo "setup: $1" >&2

@@ -58,7 +58,7 @@ bool is_loopback(const std::string& address) {
 }
 
 Guard::Guard(const ServeOptions& options)
-    : token_(options.token), reads_need_token_(!is_loopback(options.address)) {
+    : token_(options.token), reads_need_token_(options.reads_need_token) {
   hosts_ = {"localhost", "127.0.0.1", "[::1]"};
   hosts_.push_back(in_lower_case(
       options.address.find(':') == std::string::npos ? options.address : '[' + options.address + ']'));

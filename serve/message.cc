@@ -17,6 +17,10 @@ Response error_response(int status, std::string_view type, std::string_view mess
   return response;
 }
 
+Response body_too_large() {
+  return error_response(413, "BodyTooLarge", "the body is larger than the server allows");
+}
+
 Response current_error_response() {
   try {
     throw;

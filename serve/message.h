@@ -30,6 +30,7 @@ struct Response {
 
 // {"error":{"type":"InvalidArgument","message":"..."}}
 Response error_response(int status, std::string_view type, std::string_view message);
+Response body_too_large();
 // For what is being handled in a catch block.
 Response current_error_response();
 

@@ -18,7 +18,7 @@ void append_metric(std::string& text, std::string_view name, std::string_view ty
 
 void Metrics::count(std::string_view route, int status, double seconds) {
   const std::lock_guard lock(mutex_);
-  ++requests_[{std::string(route), status}];
+  ++requests_[{route, status}];
   const auto bucket = std::lower_bound(kSeconds.begin(), kSeconds.end(), seconds);
   ++durations_[static_cast<std::size_t>(bucket - kSeconds.begin())];
   total_seconds_ += seconds;

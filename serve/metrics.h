@@ -15,7 +15,7 @@ namespace culmen::serve {
 
 class Metrics {
  public:
-  // A request that has its response. `route`: of a fixed set, or the table would grow with what strangers ask.
+  // A request that has its response. `route`: a constant, of a fixed set, or the table would grow with what strangers ask.
   void count(std::string_view route, int status, double seconds);
   void count_rows(std::uint64_t scored, std::uint64_t in_index);
 
@@ -29,7 +29,7 @@ class Metrics {
   static constexpr std::array<double, 12> kSeconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
                                                       0.01,   0.025,   0.05,   0.1,   0.5,    2.5};
   mutable std::mutex mutex_;
-  std::map<std::pair<std::string, int>, std::uint64_t> requests_;
+  std::map<std::pair<std::string_view, int>, std::uint64_t> requests_;
   std::array<std::uint64_t, kSeconds.size() + 1> durations_ = {};
   double total_seconds_ = 0;
   std::atomic<std::uint64_t> rows_scored_{0};

@@ -1,4 +1,4 @@
-// What `culmen serve` was asked to do.
+// What the server is to do.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "culmen/device_group.h"
 #include "culmen/open.h"
 
 namespace culmen::serve {
@@ -24,17 +25,18 @@ struct Limits {
 };
 
 struct ServeOptions {
-  std::string directory;
   std::string address = "127.0.0.1";
   std::uint16_t port = 8080;
   std::vector<std::string> hosts;  // other names that clients may call the server by
   std::string token;               // empty: none is asked for
+  bool reads_need_token = false;   // changes always do
   bool writable = false;
-  Durability durability = Durability::sync;
   bool page = true;
   bool logs_requests = false;
   int num_threads = kAllCores;
-  std::chrono::milliseconds refresh_time{1'000};  // how often a reader looks for changes; 0: never
+  std::vector<int> devices;  // GPUs that search; none: the CPU
+  DeviceGroupOptions on_devices = {};
+  std::chrono::milliseconds refresh_time{1'000};  // how often to look for changes by others; 0: never
   Limits limits = {};
 };
 

@@ -61,6 +61,9 @@ class QuestionQueue {
   QuestionQueue(const QuestionQueue&) = delete;
   QuestionQueue& operator=(const QuestionQueue&) = delete;
 
+  // If nothing waits and questions have been quick lately, answers a single one by the calling thread: handing it over
+  // would take longer. Otherwise returns false, and `asked` is to be asked; so it is if it turns out to be slow.
+  bool answer_here(Asked& asked);
   // Throws Overload if too many queries wait.
   void ask(Asked asked);
   QueueStats stats() const;
@@ -75,6 +78,7 @@ class QuestionQueue {
   void answer(Batch batch);
   void answer_together(Batch& batch);
   void ask_again(Batch& batch);
+  void took(std::chrono::steady_clock::time_point begin, std::size_t num_queries);
 
   const Search search_;
   const std::size_t max_waiting_;
@@ -83,6 +87,7 @@ class QuestionQueue {
   std::deque<Asked> waiting_;
   std::size_t num_waiting_ = 0;  // queries of these
   QueueStats stats_;
+  double usual_us_ = 0;  // of a question
   bool ends_ = false;
   std::vector<std::thread> workers_;
 };

@@ -7,17 +7,18 @@
 
 namespace culmen::serve {
 
-ServedIndex::ServedIndex(const ServeOptions& options, std::function<void(const std::string&)> report)
-    : index_(AnyIndex::open(options.directory, {.writable = options.writable,
-                                                .durability = options.durability,
-                                                .num_threads = options.num_threads})),
-      options_(options),
-      report_(std::move(report)) {
+ServedIndex::ServedIndex(AnyIndex index, const ServeOptions& options,
+                         std::function<void(const std::string&)> report)
+    : index_(std::move(index)), options_(options), report_(std::move(report)) {
   update_view();
-  if (!options.writable && options.refresh_time.count() > 0) follower_ = std::thread([this] { follow(); });
+  if (options.refresh_time.count() > 0) follower_ = std::thread([this] { follow(); });
 }
 
 ServedIndex::~ServedIndex() {
+  stop();
+}
+
+void ServedIndex::stop() {
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
@@ -56,7 +57,9 @@ void ServedIndex::follow() {
     }
     std::string problem;
     try {
-      if (index_.refresh() != Refreshed::unchanged) update_view();
+      const bool is_new = !options_.writable && index_.refresh() != Refreshed::unchanged;
+      // A program that has the index too may have changed it.
+      if (is_new || index_.version() != view()->info.version) update_view();
     } catch (const std::exception& error) {
       problem = error.what();
     }

@@ -27,14 +27,16 @@ struct IndexView {
 
 class ServedIndex {
  public:
-  // `report` is told why the directory could not be read again, once for each reason. Throws as Index::open.
-  ServedIndex(const ServeOptions& options, std::function<void(const std::string&)> report);
+  // `report` is told why the directory could not be read again, once for each reason.
+  ServedIndex(AnyIndex index, const ServeOptions& options, std::function<void(const std::string&)> report);
   ~ServedIndex();
   ServedIndex(const ServedIndex&) = delete;
   ServedIndex& operator=(const ServedIndex&) = delete;
 
   AnyIndex& index() { return index_; }
   std::shared_ptr<const IndexView> view() const;
+  // Looks for changes no more.
+  void stop();
   // Call it after a change.
   void update_view();
   // Of an index that is served as writable: makes all changes durable and releases the directory.
@@ -51,7 +53,7 @@ class ServedIndex {
   std::shared_ptr<const IndexView> view_;
   std::condition_variable ends_changed_;
   bool ends_ = false;
-  std::thread follower_;  // of a reader
+  std::thread follower_;
 };
 
 }  // namespace culmen::serve

@@ -108,6 +108,7 @@ std::string answers_text(const std::vector<Question>& questions,
                          const std::vector<SearchResult>& results, const IndexView& view,
                          std::size_t max_rows) {
   std::string body = "{\"queries\":[";
+  body.reserve(results.empty() ? 0 : 400 * (1 + results.front().hits.size()) * results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].hits.size() > max_rows)
       throw InvalidArgument(
@@ -163,10 +164,11 @@ std::string_view Service::route_of(std::string_view path) {
   return route == nullptr ? "other" : route->path;
 }
 
-Service::Service(const ServeOptions& options, std::function<void(const std::string&)> report)
+Service::Service(AnyIndex index, const ServeOptions& options, std::function<void(const std::string&)> report)
     : options_(options),
       guard_(options),
-      index_(options, std::move(report)),
+      index_(std::move(index), options, report),
+      searcher_(index_.index(), copy_to_devices(index_.index(), options), report),
       tasks_(kNumTaskThreads, kMaxTasks),
       queue_([this](std::span<const Query> queries,
                     const SearchOptions& how) { return search_index(queries, how); },
@@ -174,18 +176,22 @@ Service::Service(const ServeOptions& options, std::function<void(const std::stri
 
 std::optional<Response> Service::refusal(const RequestHead& head) const {
   const Route* const route = find_route(head.path());
-  const bool is_health = route != nullptr && route->path == "/health";
-  if (is_health) return std::nullopt;
+  const bool is_health = route != nullptr && route->path == "/health";  // for probes of any kind
   const bool is_open = route != nullptr && route->is_open;
-  if (std::optional<Response> refused = guard_.refusal(head, is_open, route != nullptr && route->is_write))
-    return refused;
+  if (!is_health)
+    if (std::optional<Response> refused = guard_.refusal(head, is_open, route != nullptr && route->is_write))
+      return refused;
   const bool is_page = route != nullptr && route->path == "/";
   if (route == nullptr || (is_page && !options_.page))
     return error_response(404, "NotFound", "there is nothing at this path; /openapi.json says what there is");
   const std::string_view method = head.method == "HEAD" ? std::string_view("GET") : head.method;
   if (method != route->method && method != route->other_method) {
-    Response response = error_response(405, "WrongMethod", fmt::format("ask with {}", route->method));
-    response.fields.emplace_back("Allow", route->method == "GET" ? "GET, HEAD" : "POST");
+    const std::string other = route->other_method.empty() ? "" : fmt::format(" or {}", route->other_method);
+    Response response =
+        error_response(405, "WrongMethod", fmt::format("ask with {}{}", route->method, other));
+    response.fields.emplace_back("Allow", route->method != "GET"        ? "POST"
+                                          : route->other_method.empty() ? "GET, HEAD"
+                                                                        : "GET, HEAD, POST");
     return response;
   }
   if (route->is_write && !options_.writable)
@@ -223,12 +229,7 @@ std::vector<SearchResult> Service::search_index(std::span<const Query> queries,
                                                 const SearchOptions& options) {
   SearchOptions how = options;
   if (how.num_threads == kAllCores) how.num_threads = options_.num_threads;
-  std::vector<SearchResult> results;
-  if (queries.size() == 1) {
-    results.push_back(index_.index().search(queries.front(), how));
-  } else {
-    results = index_.index().search(queries, how);
-  }
+  std::vector<SearchResult> results = searcher_.search(queries, how);
   for (const SearchResult& result : results)
     metrics_.count_rows(result.stats.rows_scored, result.stats.rows_in_index);
   return results;
@@ -306,7 +307,8 @@ void Service::search(Request& request) {
     if (num_hits <= kManyHits) return reply(make);
     reply_now(reply, make);
   };
-  queue_.ask(std::move(asked));
+  // On a GPU a launch for one question is as dear as for many.
+  if (!options_.devices.empty() || !queue_.answer_here(asked)) queue_.ask(std::move(asked));
 }
 
 void Service::explain(Request& request) {
@@ -435,7 +437,7 @@ void Service::page(Request& request) {
                     .fields = {{"Content-Security-Policy",
                                 "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
                                 "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-                                "frame-ancestors 'self'"},
+                                "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"},  // notebooks
                                {"X-Content-Type-Options", "nosniff"},
                                {"Referrer-Policy", "no-referrer"}}};
   });

@@ -16,6 +16,7 @@
 #include "serve/metrics.h"
 #include "serve/options.h"
 #include "serve/question_queue.h"
+#include "serve/searcher.h"
 #include "serve/served_index.h"
 #include "serve/task_pool.h"
 
@@ -23,8 +24,8 @@ namespace culmen::serve {
 
 class Service {
  public:
-  // Opens the index. `report`: of lines that say what went wrong apart from requests.
-  Service(const ServeOptions& options, std::function<void(const std::string&)> report);
+  // `options` must live as long. `report` is told what went wrong apart from requests. Throws as Index::to_devices.
+  Service(AnyIndex index, const ServeOptions& options, std::function<void(const std::string&)> report);
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
@@ -41,6 +42,7 @@ class Service {
   Metrics& metrics() { return metrics_; }
   // Ends what is under way; later requests are answered with an error.
   void stop() {
+    index_.stop();
     queue_.stop();
     tasks_.stop();
   }
@@ -82,6 +84,7 @@ class Service {
   Guard guard_;
   Metrics metrics_;
   ServedIndex index_;
+  Searcher searcher_;
   std::mutex distributions_mutex_;
   Distributions distributions_;
   TaskPool tasks_;

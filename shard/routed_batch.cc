@@ -8,8 +8,9 @@
 #include "base/ids.h"
 #include "culmen/error.h"
 #include "culmen/sharded_index.h"
+#include "index/row_subset.h"
 #include "index/write/normalize.h"
-#include "shard/row_subset.h"
+#include "shard/rows_by_shard.h"
 
 namespace culmen {
 

@@ -11,10 +11,11 @@
 #include "culmen/sharded_index.h"
 #include "index/build/stand_ins.h"
 #include "index/columns.h"
+#include "index/row_subset.h"
 #include "index/storage/directory_files.h"
 #include "index/table_shape.h"
 #include "shard/generation.h"
-#include "shard/row_subset.h"
+#include "shard/rows_by_shard.h"
 #include "shard/shard_manifest.h"
 
 namespace culmen {
@@ -57,11 +58,8 @@ ShardManifest survey(const storage::Directory& directory, bool overwrite) {
   return before;
 }
 
-}  // namespace
-
-void ShardedIndex::build(const TableView& table, const std::filesystem::path& directory,
-                         const ShardedBuildOptions& options) {
-  const FloatingPointScope floating_point;
+void build_distinct(const TableView& table, const std::filesystem::path& directory,
+                    const ShardedBuildOptions& options) {
   check_num_shards(options.num_shards);
   const BuildOptions of_shards = options_of_shards(table, options.build);
   const std::vector<std::int64_t> ids = ids_of_rows(table, 0);
@@ -84,9 +82,19 @@ void ShardedIndex::build(const TableView& table, const std::filesystem::path& di
                        return save_shard(Index::build(own.view(), of_shards), path);
                      });
   } catch (...) {
-    if (created && !is_at(directory)) storage::quietly([&] { std::filesystem::remove_all(directory); });
+    if (created && !ShardedIndex::is_at(directory))
+      storage::quietly([&] { std::filesystem::remove_all(directory); });
     throw;
   }
+}
+
+}  // namespace
+
+void ShardedIndex::build(const TableView& table, const std::filesystem::path& directory,
+                         const ShardedBuildOptions& options) {
+  const FloatingPointScope floating_point;
+  with_distinct_ids(table, options.build.duplicates,
+                    [&](const TableView& distinct) { build_distinct(distinct, directory, options); });
 }
 
 }  // namespace culmen

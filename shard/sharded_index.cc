@@ -17,8 +17,9 @@
 #include "base/with_threads.h"
 #include "culmen/error.h"
 #include "culmen/shard_messages.h"
+#include "index/row_subset.h"
 #include "index/storage/format.h"
-#include "shard/row_subset.h"
+#include "shard/rows_by_shard.h"
 #include "shard/search_shards.h"
 #include "shard/sharded_core.h"
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "culmen/csv_dialect.h"
 #include "table/number.h"
 
 namespace culmen::io {
@@ -37,6 +38,7 @@ struct CellForm {
   char thousands = '\0';          // none
   bool quoted_are_texts = false;  // a cell in quotes is no number and no missing value
   bool is_settled = true;  // false: nothing said which mark is the decimal one; it is taken to be the point
+  std::optional<DateOrder> dates = {};                      // nullopt: 01/02/2024 is none
   std::optional<std::vector<std::string>> null_words = {};  // nullopt: the usual ones
 
   // Whether all numbers are written as in C, possibly with a unit.
@@ -48,7 +50,17 @@ struct CellForm {
   bool read_short_number(std::string_view cell, CellNumber& read) const;
   // The number as C writes it; the cell itself if it is none in this form.
   std::string_view plain_number(std::string_view cell, std::string& scratch) const;
+  // The date, and the time behind it, as ISO writes it: 2024-12-31 for 31.12.2024. The cell itself if it is none in this
+  // form, or is written so already.
+  std::string_view iso_time(std::string_view cell, std::string& scratch) const;
 };
+
+// Whether a cell is a date, possibly with a time, of which the form must say what it begins with.
+struct DateShape {
+  bool is_date = false;
+  bool may_be_day_first = false, may_be_month_first = false;  // such a day exists
+};
+DateShape date_shape_of(std::string_view cell);
 
 // How the number of a cell uses its marks.
 struct NumberShape {

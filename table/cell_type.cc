@@ -1,12 +1,17 @@
 #include "table/cell_type.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "table/number.h"
 #include "table/text.h"
 
 namespace culmen::io {
 namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kBooleans = {
+    {{"yes", "no"}, {"y", "n"}, {"t", "f"}, {"on", "off"}, {"1", "0"}, {"ja", "nein"}, {"oui", "non"}}};
 
 bool equals_in_any_case(std::string_view text, std::string_view lower) {
   return std::ranges::equal(text, lower,
@@ -21,9 +26,14 @@ bool begins_like_a_date(std::string_view text) {
 
 }  // namespace
 
-std::optional<bool> parse_boolean(std::string_view text) {
+std::optional<bool> parse_boolean(std::string_view text, bool in_words) {
   if (equals_in_any_case(text, "true")) return true;
   if (equals_in_any_case(text, "false")) return false;
+  if (!in_words) return std::nullopt;
+  for (const auto& [yes, no] : kBooleans) {
+    if (equals_in_any_case(text, yes)) return true;
+    if (equals_in_any_case(text, no)) return false;
+  }
   return std::nullopt;
 }
 
@@ -31,13 +41,14 @@ void CellKinds::add(const CellForm& form, std::string_view text, bool quoted, bo
   const std::string_view trimmed = trim_blanks(text);
   const bool is_text = quoted && form.quoted_are_texts;
   if (!is_text && (trimmed.empty() || form.is_null_word(trimmed))) return add_missing(text, quoted);
-  if (begins_like_a_date(trimmed)) {
-    if (parse_date(trimmed)) {
+  std::string scratch;
+  if (const std::string_view iso = form.iso_time(trimmed, scratch); begins_like_a_date(iso)) {
+    if (parse_date(iso)) {
       set_first(CellType::date);
       has_dates_ = true;
       return;
     }
-    if (const auto timestamp = parse_timestamp(trimmed)) return add_timestamp(*timestamp);
+    if (const auto timestamp = parse_timestamp(iso)) return add_timestamp(*timestamp);
   }
   if (is_text) {
     set_first(CellType::text);
@@ -49,7 +60,6 @@ void CellKinds::add(const CellForm& form, std::string_view text, bool quoted, bo
     has_booleans_ = true;
     return;
   }
-  std::string scratch;
   const CellNumber number = form.read_number(text, scratch);
   has_refused_ |= number.is_ambiguous;
   switch (!ranked && number.has_zero ? NumberKind::not_a_number : number.number.kind) {

@@ -26,8 +26,8 @@ inline bool is_in_int64(double value) {
   return value >= -0x1p63 && value < 0x1p63;
 }
 
-// "true" and "false", in any case.
-std::optional<bool> parse_boolean(std::string_view text);
+// "true" and "false", in any case. `in_words`: yes and no, y and n, t and f, on and off, 1 and 0, ja and nein, oui and non, too.
+std::optional<bool> parse_boolean(std::string_view text, bool in_words = false);
 
 // What the cells of a column were seen to be.
 class CellKinds {

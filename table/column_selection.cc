@@ -176,9 +176,15 @@ class Selector {
 
   void take_schema(const Schema& schema) {
     check_chosen();
-    const std::vector<std::size_t> positions = schema_attributes(schema);
-    for (std::size_t i = 0; i < positions.size(); ++i)
-      take_attribute(positions[i], schema.attributes[i], true);
+    if (options_.is_partial) {
+      for (const Attribute& attribute : schema.attributes)
+        if (const std::optional<std::size_t> position = find(attribute.name))
+          take_attribute(*position, attribute, true);
+    } else {
+      const std::vector<std::size_t> positions = schema_attributes(schema);
+      for (std::size_t i = 0; i < positions.size(); ++i)
+        take_attribute(positions[i], schema.attributes[i], true);
+    }
     for (const Field& field : schema.fields) {
       const std::optional<std::size_t> position = find(field.name);
       if (!position || is_taken_[*position] || !is_chosen(*position)) continue;
@@ -269,8 +275,8 @@ ColumnSelection select_columns(const std::vector<std::string>& names, const Read
 }
 
 void check_column_counts(const std::vector<std::string>& attributes, const std::vector<std::string>& fields,
-                         bool chosen, const std::string& file) {
-  if (attributes.empty())
+                         bool chosen, const std::string& file, bool may_be_none) {
+  if (attributes.empty() && !may_be_none)
     throw InputError(file + ": no attribute: expected at least one numeric column besides id and label" +
                      (fields.empty() ? "" : "; the other columns are " + quote_list(fields)));
   if (attributes.size() > kMaxAttributes && !chosen) {

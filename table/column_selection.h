@@ -46,7 +46,7 @@ std::string label_title(const Schema& schema);
 // Throws InputError if there are no attributes, or too many attributes or fields. `attributes`, `fields`: their names;
 // `chosen`: by the caller.
 void check_column_counts(const std::vector<std::string>& attributes, const std::vector<std::string>& fields,
-                         bool chosen, const std::string& file);
+                         bool chosen, const std::string& file, bool may_be_none = false);
 
 // a0, a1, ...: names for files that have none.
 std::vector<std::string> default_column_names(std::size_t num_columns);

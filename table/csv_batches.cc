@@ -65,7 +65,7 @@ void BatchSink::begin(const CsvSchema& schema, const std::vector<CellKinds>& fir
   for (std::size_t i = 0; i < kinds.size(); ++i)
     if (schema.columns[i].type == CellType::number)
       kinds[i].add_number(true);  // later rows may have fractions
-  layout_ = layout_of(schema.columns, kinds, name_);
+  layout_ = layout_of(schema.columns, kinds, name_, options_.is_partial);
   if (schema.label) labels_.offsets.push_back(0);
 }
 
@@ -86,6 +86,7 @@ void BatchSink::take_chunk(const CsvRows& chunk, std::uint64_t num_lines_before)
     take_row(chunk, row, num_lines_before);
   }
   for (; dropped != chunk.dropped_at.end(); ++dropped) drop_row();
+  if (schema_->lists_refused) totals_.num_rejected_rows += chunk.faults.size();
 }
 
 void BatchSink::take_row(const CsvRows& chunk, std::size_t row, std::uint64_t num_lines_before) {
@@ -184,6 +185,7 @@ BatchTotals read_found(ByteSource& source, const std::string& name, const ReadOp
     parser.skip(batches.skip_rows);
     parser.hinting([&] {
       parser.parse(sink);
+      parser.finish();
       totals = sink.finish();
     });
   });

@@ -1,10 +1,8 @@
 #include "table/csv_chunk.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 #include "base/utf8.h"
@@ -14,69 +12,6 @@ namespace culmen::io {
 namespace {
 
 constexpr double kMissingNumber = std::numeric_limits<double>::quiet_NaN();
-
-// What CsvChunkParser::seen_numbers_ remembers of a column: the units, and whether a number was not written as an integer.
-constexpr std::uint8_t kSeenFraction = 1;
-constexpr std::uint8_t seen_bit(Unit unit) {
-  return static_cast<std::uint8_t>(2 << static_cast<int>(unit));
-}
-
-std::string_view expected_text(const CsvColumn& column) {
-  switch (column.type) {
-    case CellType::number:
-      return "a number";
-    case CellType::integer:
-      return "an integer";
-    case CellType::boolean:
-      return "true or false";
-    case CellType::date:
-      return "a date as in 2025-06-01";
-    case CellType::timestamp:
-      return column.has_zone ? "a timestamp with a zone, as in 2025-06-01 12:30:00Z"
-                             : "a timestamp without a zone, as in 2025-06-01 12:30:00";
-    case CellType::text:
-      break;
-  }
-  return "UTF-8 text";
-}
-
-std::string_view unit_name(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::second:
-      return "seconds";
-    case TimeUnit::millisecond:
-      return "milliseconds";
-    case TimeUnit::microsecond:
-      return "microseconds";
-    case TimeUnit::nanosecond:
-      break;
-  }
-  return "nanoseconds";
-}
-
-// Why a cell of the right kind is refused.
-std::string reason_of(const CsvColumn& column, const CellForm& form, NumberKind kind, std::string_view text) {
-  if (column.type == CellType::number && kind == NumberKind::not_a_number) {
-    std::string scratch;
-    const CellNumber number = form.read_number(text, scratch);
-    if (number.is_ambiguous)
-      return ": nothing says whether its mark is a decimal one or one between thousands";
-    if (number.number.kind != NumberKind::finite || !column.form.unit || number.unit == *column.form.unit)
-      return "";
-    const std::string_view unit = unit_sign(*column.form.unit);
-    return unit.empty() ? ", and other numbers have no unit"
-                        : std::string(", and other numbers are in ").append(unit);
-  }
-  if (column.type == CellType::timestamp) {
-    const auto timestamp = parse_timestamp(trim_blanks(text));
-    if (!timestamp || timestamp->has_zone != column.has_zone) return "";
-    return std::string(", and the column counts in ").append(unit_name(column.unit));
-  }
-  if (kind == NumberKind::out_of_range)
-    return column.type == CellType::integer ? ", beyond the range of int64" : ", beyond the range of float64";
-  if (kind == NumberKind::inexact_integer) return ", an integer beyond 2^53 that float64 cannot hold exactly";
-  return "";
-}
 
 // An integer, also one written as 7.0.
 std::optional<std::int64_t> parse_whole(std::string_view text) {
@@ -104,7 +39,8 @@ void CsvRows::clear(const CsvSchema& schema) {
   lines.clear();
   labels.cut(0);
   kinds.assign(schema.columns.size(), {});
-  fault.reset();
+  faults.clear();
+  has_stray_quotes = false;
 }
 
 CsvChunkParser::CsvChunkParser(const CsvSchema& schema)
@@ -137,18 +73,15 @@ CsvChunkParser::CsvChunkParser(const CsvSchema& schema)
 }
 
 void CsvChunkParser::parse(const char* begin, const char* end, bool at_end_of_file, CsvRows& rows) {
-  // In a file where most rows have a quoted cell, say, the fast path would only cost time.
-  constexpr std::size_t kMaxMisses = 8;
-  constexpr std::size_t kRetryPeriod = 16;
-  rows.clear(schema_);
-  rows.next = begin;
-  while (rows.next != end) {
-    const bool try_plain = num_misses_ < kMaxMisses || num_misses_ % kRetryPeriod == 0;
-    const char* next = try_plain ? parse_plain_row(rows.next, end, rows) : nullptr;
-    num_misses_ = next ? 0 : num_misses_ + 1;
-    if (!next) next = parse_any_row(rows.next, end, at_end_of_file, rows);
-    if (!next) break;
-    rows.next = next;
+  refused_.clear();
+  parse_rows(begin, end, at_end_of_file, rows);
+  if (schema_.lists_refused && !rows.faults.empty()) {
+    // Cells of refused rows must not decide what a column holds.
+    std::vector<CsvFault> faults = std::move(rows.faults);
+    const bool has_stray_quotes = rows.has_stray_quotes;
+    parse_rows(begin, rows.next, at_end_of_file, rows);
+    rows.faults = std::move(faults);
+    rows.has_stray_quotes = has_stray_quotes;
   }
   for (std::size_t column = 0; column < schema_.columns.size(); ++column)
     for (const Unit unit : kAllUnits)
@@ -156,141 +89,49 @@ void CsvChunkParser::parse(const char* begin, const char* end, bool at_end_of_fi
         rows.kinds[column].add_number((seen_numbers_[column] & kSeenFraction) != 0, unit);
 }
 
-// Returns the end of the cell, or nullptr. `seen` is for seen_numbers_, if the cell ends there.
-const char* CsvChunkParser::parse_plain_number(const Target& target, const char* cell, const char* end,
-                                               CsvRows& rows, std::uint8_t& seen) {
-  bool has_fraction = false;
-  const char* const after =
-      parse_leading_number(cell, end, row_values_[target.slot], has_fraction, schema_.form.decimal);
-  if (has_fraction && !schema_.form.is_settled) return nullptr;
-  if (after == nullptr) return parse_plain_gap(target, cell, end, rows);
-  seen = seen_bit(Unit::none) | (has_fraction ? kSeenFraction : 0);
-  return after;
-}
-
-// The fast path: parses a row without quotes, blanks or other rare characters in one pass. Returns the end of the row,
-// or nullptr without side effects for any other row.
-const char* CsvChunkParser::parse_plain_row(const char* record, const char* end, CsvRows& rows) {
-  if (plain_targets_.empty()) return nullptr;
-  begin_row(rows);
-  const char* pos = record;
-  for (const Target& target : plain_targets_) {
-    const bool is_last = target.position + 1 == plain_targets_.size();
-    if (target.position > 0) ++pos;
-    std::uint8_t seen = 0;
-    pos = target.use == Use::number ? parse_plain_number(target, pos, end, rows, seen)
-                                    : parse_plain_cell(target, pos, end, rows, seen);
-    if (pos && is_last && pos != end && *pos == '\r') ++pos;
-    if (pos && pos != end && *pos == (is_last ? '\n' : schema_.delimiter)) {
-      seen_numbers_[target.column] |= seen;
-      continue;
-    }
-    undo_row(rows);
-    return nullptr;
+void CsvChunkParser::parse_rows(const char* begin, const char* end, bool at_end_of_file, CsvRows& rows) {
+  // In a file where most rows have a quoted cell, say, the fast path would only cost time.
+  constexpr std::size_t kMaxMisses = 8;
+  constexpr std::size_t kRetryPeriod = 16;
+  next_refused_ = 0;
+  rows.clear(schema_);
+  rows.next = begin;
+  while (rows.next != end) {
+    const bool try_plain = num_misses_ < kMaxMisses || num_misses_ % kRetryPeriod == 0;
+    const char* next = try_plain ? parse_plain_row(rows.next, end, rows) : nullptr;
+    num_misses_ = next ? 0 : num_misses_ + 1;
+    if (!next) next = skip_refused(rows.next, rows);
+    if (!next) next = parse_any_row(rows.next, end, at_end_of_file, rows);
+    if (!next) break;
+    rows.next = next;
+    if (!schema_.lists_refused && rows.faults.size() == RefusedRows::kMaxFaults) break;
   }
-  ++pos;
-  const bool may_hold_long_field = static_cast<std::size_t>(pos - record) > kMaxFieldBytes;
-  if (may_hold_long_field) {
-    undo_row(rows);
-    return nullptr;
-  }
-  end_row(1, rows);
-  return pos;
 }
 
-// A cell of another use. Returns its end, or nullptr.
-const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* cell, const char* end,
-                                             CsvRows& rows, std::uint8_t& seen) {
-  if (target.use == Use::id) {
-    rows.ids.push_back(0);
-    const auto [after, error] = std::from_chars(cell, end, rows.ids.back());
-    return error == std::errc{} ? after : nullptr;
-  }
-  if (cell != end && *cell == '"') return parse_plain_quoted(target, cell, end, rows);
-  const char* const after = splitter_.find_special(cell, end);
-  if (target.use == Use::none) return after;
-  const std::string_view text(cell, static_cast<std::size_t>(after - cell));
-  if (target.use == Use::formed && text.empty()) return parse_plain_gap(target, cell, end, rows);
-  if (target.use == Use::formed) return parse_plain_formed(target, text, seen) ? after : nullptr;
-  if (target.use == Use::value) {
-    if (text.empty()) return parse_plain_gap(target, cell, end, rows);
-    const auto value = parse_value(schema_.columns[target.column], text, rows.kinds[target.column]);
-    if (!value) return nullptr;
-    row_values_[target.slot] = std::bit_cast<double>(*value);
-    return after;
-  }
-  if (find_invalid_utf8(text) != std::string_view::npos) return nullptr;
-  if (target.use == Use::label) {
-    rows.labels.add(text);
-    return after;
-  }
-  const bool is_missing = text.empty() || (schema_.form.null_words && schema_.form.is_null_word(text));
-  rows.texts[target.slot].add(is_missing ? std::string_view() : text);
-  if (is_missing) rows.missing.push_back({rows.num_rows, target.column});
-  return after;
+// Returns the end of a record that is known to be refused, or nullptr.
+const char* CsvChunkParser::skip_refused(const char* record, CsvRows& rows) {
+  if (next_refused_ == refused_.size() || refused_[next_refused_].begin != record) return nullptr;
+  const char* const next = refused_[next_refused_++].next;
+  rows.dropped_at.push_back(rows.num_rows);
+  rows.num_lines += schema_.is_json_lines ? 1 : static_cast<std::uint64_t>(std::count(record, next, '\n'));
+  return next;
 }
 
-// A quoted cell of text on one line, without quotes in it. Returns its end, or nullptr.
-const char* CsvChunkParser::parse_plain_quoted(const Target& target, const char* cell, const char* end,
-                                               CsvRows& rows) const {
-  if (target.use != Use::text && target.use != Use::label && target.use != Use::none) return nullptr;
-  const std::string_view rest(cell + 1, static_cast<std::size_t>(end - cell - 1));
-  const std::string_view text = rest.substr(0, rest.find('"'));
-  const bool is_closed = text.size() < rest.size() && !rest.substr(text.size() + 1).starts_with('"');
-  const bool is_plain =
-      text.find('\n') == std::string_view::npos && text.find('\0') == std::string_view::npos;
-  if (!is_closed || !is_plain) return nullptr;
-  if (target.use != Use::none && find_invalid_utf8(text) != std::string_view::npos) return nullptr;
-  if (target.use == Use::label) rows.labels.add(text);
-  if (target.use == Use::text) rows.texts[target.slot].add(text);
-  return text.data() + text.size() + 1;
-}
-
-// A number that may have a unit and marks between thousands.
-bool CsvChunkParser::parse_plain_formed(const Target& target, std::string_view text, std::uint8_t& seen) {
-  CellNumber number;
-  if (!schema_.form.read_short_number(text, number)) number = schema_.form.read_number(text, number_scratch_);
-  if (number.number.kind != NumberKind::finite || number.has_zero || number.is_ambiguous ||
-      !fits_unit(schema_.columns[target.column], number.unit))
-    return false;
-  row_values_[target.slot] = number.number.value;
-  const bool has_fraction = !number.is_integer || !is_in_int64(number.number.value);
-  seen = seen_bit(number.unit) | (has_fraction ? kSeenFraction : 0);
-  return true;
-}
-
-// An empty cell where nothing speaks against a missing value.
-const char* CsvChunkParser::parse_plain_gap(const Target& target, const char* cell, const char* end,
-                                            CsvRows& rows) {
-  const bool is_kept = schema_.nulls == NullPolicy::keep || !schema_.columns[target.column].is_ranked();
-  const bool is_empty = cell != end && (*cell == schema_.delimiter || *cell == '\n' || *cell == '\r');
-  if (!is_kept || !is_empty) return nullptr;
-  set_missing(target, rows);
-  return cell;
-}
-
-// Returns the end of the row, or nullptr if the row is incomplete or faulty (rows.fault).
+// Returns the end of the row, or nullptr if the row is incomplete.
 const char* CsvChunkParser::parse_any_row(const char* record, const char* end, bool at_end_of_file,
                                           CsvRows& rows) {
   const RecordState state = splitter_.split(record, end, at_end_of_file);
   if (state == RecordState::incomplete) return nullptr;
-  remedy_ = InputError::Remedy::none;
-  if (state == RecordState::refused) fault_ = splitter_.fault();
-  if (state == RecordState::complete && is_blank_line(splitter_, schema_)) {
+  if (state == RecordState::refused) return refuse_unsplit(record, end, rows);
+  if (is_blank_line(splitter_, schema_)) {
     ++rows.num_lines;
     return splitter_.next();
   }
-  if (state == RecordState::complete && splitter_.num_fields() != schema_.names.size()) {
-    refuse_ragged(rows);
-    return nullptr;
+  if (splitter_.num_fields() != schema_.names.size()) {
+    refuse_ragged();
+    return refuse_row(record, splitter_.next(), rows);
   }
-  if (state == RecordState::refused || !parse_cells(rows)) {
-    const auto lines_before = schema_.is_json_lines
-                                  ? std::uint64_t{0}
-                                  : static_cast<std::uint64_t>(std::count(record, fault_.position, '\n'));
-    rows.fault = {rows.num_lines + lines_before, fault_.field + 1, fault_.what, remedy_};
-    return nullptr;
-  }
+  if (!parse_cells(rows)) return refuse_row(record, splitter_.next(), rows);
   end_row(splitter_.num_lines(), rows);
   return splitter_.next();
 }
@@ -314,8 +155,9 @@ void CsvChunkParser::begin_row(CsvRows& rows) {
 }
 
 void CsvChunkParser::end_row(std::uint64_t num_lines, CsvRows& rows) const {
-  if (row_has_null_) {
-    rows.dropped_at.push_back(rows.num_rows);
+  const bool only_checks = !schema_.lists_refused && !rows.faults.empty();
+  if (row_has_null_ || only_checks) {
+    if (!only_checks) rows.dropped_at.push_back(rows.num_rows);
     undo_row(rows);
   } else {
     rows.lines.add(rows.num_rows, rows.num_lines);
@@ -404,6 +246,10 @@ std::optional<std::int64_t> CsvChunkParser::parse_value(const CsvColumn& column,
                                                         CellKinds& kinds) {
   switch (column.type) {
     case CellType::integer: {
+      // Units that differ make the column one of texts.
+      kinds.add_number(false, is_integer_literal(text)
+                                  ? Unit::none
+                                  : schema_.form.read_number(text, number_scratch_).unit);
       text = schema_.form.plain_number(text, number_scratch_);
       if (column.is_found() && has_leading_zero(text)) return std::nullopt;
       if (column.is_fixed) return parse_whole(text);
@@ -412,9 +258,9 @@ std::optional<std::int64_t> CsvChunkParser::parse_value(const CsvColumn& column,
       return integer.value;
     }
     case CellType::boolean:
-      return parse_boolean(text);
+      return parse_boolean(text, !column.is_found());
     case CellType::date:
-      return parse_date(text);
+      return parse_date(schema_.form.iso_time(text, number_scratch_));
     case CellType::timestamp:
       return parse_time(column, text, kinds);
     case CellType::number:
@@ -426,6 +272,7 @@ std::optional<std::int64_t> CsvChunkParser::parse_value(const CsvColumn& column,
 
 std::optional<std::int64_t> CsvChunkParser::parse_time(const CsvColumn& column, std::string_view text,
                                                        CellKinds& kinds) {
+  text = schema_.form.iso_time(text, number_scratch_);
   std::optional<ParsedTimestamp> timestamp = parse_timestamp(text);
   if (!timestamp && !column.has_zone) {
     constexpr std::int64_t kSecondsPerDay = 86'400;
@@ -519,8 +366,9 @@ bool CsvChunkParser::take_other(const Target& target, NumberKind kind, std::stri
 // A number of which nothing says what its mark is. Returns false if it is refused.
 bool CsvChunkParser::take_ambiguous(const Target& target, std::string_view text, CsvRows& rows) {
   take_other(target, NumberKind::not_a_number, text, rows);
-  remedy_ = InputError::Remedy::give_decimal;
-  return !schema_.columns[target.column].is_fixed;
+  if (!schema_.columns[target.column].is_fixed) return true;
+  fault_.remedy = InputError::Remedy::give_decimal;
+  return false;
 }
 
 bool CsvChunkParser::refuse_cell(const Target& target, NumberKind kind, std::string_view text) {
@@ -532,22 +380,61 @@ bool CsvChunkParser::refuse_cell(const Target& target, NumberKind kind, std::str
 
 bool CsvChunkParser::refuse(std::size_t position, std::string_view expected, std::string_view found,
                             std::string_view reason, InputError::Remedy remedy) {
-  fault_.position = splitter_.fields()[position].text.data();
-  fault_.field = position;
-  fault_.what = std::string("expected ").append(expected) + " in column " +
-                quote_excerpt(schema_.names[position]) + ", found " +
-                (trim_blanks(found).empty() ? "an empty cell" : quote_excerpt(found));
-  fault_.what.append(reason);
-  remedy_ = remedy;
+  fault_position_ = splitter_.fields()[position].text.data();
+  fault_ = {.column = position + 1,
+            .expected = std::string("expected ").append(expected) + " in column " +
+                        quote_excerpt(schema_.names[position]),
+            .found = ", found " + (trim_blanks(found).empty() ? "an empty cell" : quote_excerpt(found)),
+            .remedy = remedy};
+  fault_.found.append(reason);
   return false;
 }
 
-void CsvChunkParser::refuse_ragged(CsvRows& rows) const {
+// A record of which nothing says where it ends: reading goes on in the line after the fault. Returns nullptr if that is
+// not in the input.
+const char* CsvChunkParser::refuse_unsplit(const char* record, const char* end, CsvRows& rows) {
+  const RecordFault& fault = splitter_.fault();
+  // A field without an end is no text, unless a list of faulty rows is wanted, in which it may be a missing quote.
+  const bool is_over =
+      splitter_.is_line_too_long() || (splitter_.is_field_too_long() && !schema_.lists_refused);
+  const char* const next = splitter_.is_line_too_long() ? end : splitter_.line_after_fault();
+  if (next == nullptr) return nullptr;
+  fault_position_ = fault.position;
+  fault_ = {.column = fault.field + 1, .expected = fault.what, .ends_reading = is_over};
+  rows.has_stray_quotes = true;
+  if (!schema_.is_json_lines || *record != kRefusedLine) return refuse_row(record, next, rows);
+  const std::string_view line(record + 1, static_cast<std::size_t>(next - record - 1));
+  const std::size_t begin_of_text = line.find(kRefusedLine);
+  fault_.column = 0;
+  fault_.expected = line.substr(0, begin_of_text);
+  return refuse_row(line.data() + begin_of_text + 1, next, rows);
+}
+
+void CsvChunkParser::refuse_ragged() {
   const std::size_t expected = schema_.names.size();
   const std::size_t found = splitter_.num_fields();
-  rows.fault = {
-      rows.num_lines, std::min(expected, found) + 1,
-      "expected " + std::to_string(expected) + " fields as in the header, found " + std::to_string(found)};
+  fault_position_ = nullptr;
+  fault_ = {.column = std::min(expected, found) + 1,
+            .expected = "expected " + std::to_string(expected) + " fields as in the header",
+            .found = ", found " + std::to_string(found)};
+}
+
+// Notes the fault. Returns `next`.
+const char* CsvChunkParser::refuse_row(const char* record, const char* next, CsvRows& rows) {
+  const auto count_lines = [&](const char* end) {
+    return static_cast<std::uint64_t>(std::count(record, end, '\n'));
+  };
+  const bool is_located = fault_position_ != nullptr && !schema_.is_json_lines;
+  fault_.line = rows.num_lines + (is_located ? count_lines(fault_position_) : 0);
+  if (schema_.lists_refused) {
+    const std::string_view text(record, static_cast<std::size_t>(next - record));
+    fault_.row = text.substr(0, text.find_last_not_of("\r\n") + 1);
+    refused_.push_back({rows.next, next});
+    rows.dropped_at.push_back(rows.num_rows);
+  }
+  rows.num_lines += schema_.is_json_lines ? 1 : count_lines(next);
+  rows.faults.push_back(std::move(fault_));
+  return next;
 }
 
 }  // namespace culmen::io

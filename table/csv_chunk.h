@@ -11,6 +11,7 @@
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
+#include "table/csv_faults.h"
 #include "table/csv_record.h"
 #include "table/csv_schema.h"
 #include "table/number.h"
@@ -21,13 +22,6 @@ namespace culmen::io {
 // Behind errors of bytes that are no UTF-8.
 inline constexpr std::string_view kOtherEncodingHint =
     " (is it Windows-1252 or Latin-1? convert it with: iconv -f WINDOWS-1252 -t UTF-8)";
-
-struct CsvFault {
-  std::uint64_t line = 0;  // from 0, counted from the chunk's first line
-  std::size_t column = 0;  // from 1
-  std::string what;
-  InputError::Remedy remedy = InputError::Remedy::none;
-};
 
 // The cells of a column of texts.
 struct TextCells {
@@ -57,7 +51,7 @@ struct MissingCell {
 // The rows of a chunk. Objects are refilled, so their memory is reused.
 struct CsvRows {
   std::size_t num_rows = 0;
-  std::vector<std::size_t> dropped_at;  // for each dropped row: the number of rows before it
+  std::vector<std::size_t> dropped_at;  // for each dropped or refused row: the number of rows before it
   std::uint64_t num_lines = 0;
   const char* next = nullptr;  // first byte not parsed: the end of the input, or an incomplete record
   // [num_rows, num_values] row-major: numbers as they are, NaN if missing, and the bits of an int64 in other columns.
@@ -68,7 +62,9 @@ struct CsvRows {
   RowLines lines;                    // [num_rows]; from 0
   TextCells labels;                  // [num_rows], or empty
   std::vector<CellKinds> kinds;      // [num_columns] of those cells that may change a column's type or format
-  std::optional<CsvFault> fault;     // the first fault; rows after it are not parsed
+  // Of the refused rows. Unless they are listed, rows after the first are only checked, up to RefusedRows::kMaxFaults.
+  std::vector<CsvFault> faults;
+  bool has_stray_quotes = false;  // or the like: what follows the chunk may not begin at a record
 
   void clear(const CsvSchema& schema);
 };
@@ -97,6 +93,19 @@ class CsvChunkParser {
     std::size_t slot;
   };
 
+  // What seen_numbers_ remembers of a column: the units, and whether a number was not written as an integer.
+  static constexpr std::uint8_t kSeenFraction = 1;
+  static constexpr std::uint8_t seen_bit(Unit unit) {
+    return static_cast<std::uint8_t>(2 << static_cast<int>(unit));
+  }
+  // A record that was refused, and where the next one begins.
+  struct RefusedRecord {
+    const char* begin;
+    const char* next;
+  };
+
+  void parse_rows(const char* begin, const char* end, bool at_end_of_file, CsvRows& rows);
+  const char* skip_refused(const char* record, CsvRows& rows);
   const char* parse_plain_row(const char* record, const char* end, CsvRows& rows);
   inline const char* parse_plain_number(const Target& target, const char* cell, const char* end,
                                         CsvRows& rows, std::uint8_t& seen);
@@ -127,7 +136,9 @@ class CsvChunkParser {
   bool refuse(std::size_t position, std::string_view expected, std::string_view found,
               std::string_view reason, InputError::Remedy remedy);
   bool refuse_cell(const Target& target, NumberKind kind, std::string_view text);
-  void refuse_ragged(CsvRows& rows) const;
+  const char* refuse_unsplit(const char* record, const char* end, CsvRows& rows);
+  void refuse_ragged();
+  const char* refuse_row(const char* record, const char* next, CsvRows& rows);
 
   const CsvSchema& schema_;
   std::vector<Target> targets_;        // in the order of the file
@@ -135,14 +146,16 @@ class CsvChunkParser {
   std::size_t num_misses_ = 0;         // rows since the last plain one
   RecordSplitter splitter_;
   std::string scratch_, number_scratch_;
+  std::vector<RefusedRecord> refused_;  // in order, known before the rows are parsed again
+  std::size_t next_refused_ = 0;
   // [num_columns + 1] of the numbers in plain rows.
   std::vector<std::uint8_t> seen_numbers_;
 
   // The current row.
   double* row_values_ = nullptr;
   bool row_has_null_ = false;
-  RecordFault fault_;
-  InputError::Remedy remedy_ = InputError::Remedy::none;  // for the fault
+  const char* fault_position_ = nullptr;
+  CsvFault fault_;
 };
 
 }  // namespace culmen::io

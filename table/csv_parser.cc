@@ -130,11 +130,6 @@ std::vector<const char*> cut_at_records(std::string_view window, std::size_t chu
 
 }  // namespace
 
-void throw_csv_fault(const std::string& name, std::uint64_t line, std::size_t column, const std::string& what,
-                     InputError::Remedy remedy) {
-  throw InputError(name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what, remedy);
-}
-
 CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options,
                      const FoundDialect& found, const CsvTuning& tuning, ReadPolicy policy, bool once)
     : name_(name),
@@ -142,11 +137,14 @@ CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOpti
       found_(found),
       tuning_(tuning),
       windows_(source, tuning.window_bytes, kMaxLineBytes, policy),
-      once_(once) {
+      once_(once),
+      is_stream_(policy == ReadPolicy::as_it_comes && !source.num_bytes()),
+      refused_(name, options) {
   schema_.delimiter = *found.dialect.delimiter;
   schema_.form = found.form;
   schema_.is_json_lines = found.is_json_lines;
   schema_.nulls = options.nulls;
+  schema_.lists_refused = refused_.are_listed();
 }
 
 void CsvParser::parse(CsvRowSink& sink) {
@@ -159,7 +157,10 @@ void CsvParser::parse(CsvRowSink& sink) {
   for (;;) {
     rest = parse_window(rest, sink);
     report_progress();
+    if (refused_.ends_reading()) return;
+    if (!is_window_done_) continue;
     if (windows_.is_last()) return;
+    if (is_stream_ || (once_ && refused_.are_listed())) refused_.finish();
     rest = windows_.next(rest);
   }
 }
@@ -231,14 +232,18 @@ std::string_view CsvParser::skip_records(std::string_view text) {
   RecordSplitter splitter(schema_.delimiter, schema_.names.size(), schema_.is_json_lines);
   while (num_left_to_skip_ > 0) {
     RecordState state = RecordState::incomplete;
+    const char* next = nullptr;
     for (;;) {
       if (!text.empty()) state = splitter.split(text.data(), text.data() + text.size(), windows_.is_last());
-      if (state != RecordState::incomplete || windows_.is_last()) break;
+      if (state == RecordState::complete) next = splitter.next();
+      if (state == RecordState::refused) next = splitter.line_after_fault();
+      if (next != nullptr || windows_.is_last()) break;
       text = windows_.next(text);
     }
-    if (state != RecordState::complete) break;
-    if (!is_blank_line(splitter, schema_)) --num_left_to_skip_;
-    text = behind(splitter, text);
+    if (next == nullptr) break;
+    if (state == RecordState::refused || !is_blank_line(splitter, schema_)) --num_left_to_skip_;
+    num_lines_ += schema_.is_json_lines ? 1 : static_cast<std::uint64_t>(std::count(text.data(), next, '\n'));
+    text.remove_prefix(static_cast<std::size_t>(next - text.data()));
   }
   return text;
 }
@@ -274,10 +279,13 @@ std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
   for (const char* pos = text.data(); pos != text.data() + text.size() && num_records < kMaxRecords;) {
     const RecordState state = splitter.split(pos, text.data() + text.size(), windows_.is_last());
     if (state == RecordState::incomplete) break;
-    pos = splitter.next();
+    pos = state == RecordState::complete ? splitter.next() : splitter.line_after_fault();
+    if (pos == nullptr) break;
     if (state == RecordState::complete && is_blank_line(splitter, schema_)) continue;
     ++num_records;
-    if (state == RecordState::refused || splitter.num_fields() != schema_.names.size()) break;
+    if (state == RecordState::refused) continue;
+    if (splitter.num_fields() != schema_.names.size()) continue;
+    if (schema_.lists_refused && is_refused(splitter)) continue;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       const KeptColumn& column = selection_.columns[i];
       const CsvField& field = splitter.fields()[column.position];
@@ -287,42 +295,66 @@ std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
   return num_records;
 }
 
+// Whether a record will be refused whatever is found to be in the other columns: a wrong id, or a text in an attribute.
+bool CsvParser::is_refused(const RecordSplitter& record) const {
+  std::string scratch;
+  if (schema_.id) {
+    const NumberKind kind = parse_integer(field_value(record.fields()[*schema_.id], scratch)).kind;
+    if (kind != NumberKind::finite && kind != NumberKind::empty) return true;
+  }
+  for (const KeptColumn& column : selection_.columns) {
+    if (!column.is_attribute) continue;
+    const CsvField& field = record.fields()[column.position];
+    CellKinds kinds;
+    kinds.add(schema_.form, field_value(field, scratch), field.quoted, true);
+    if (!kinds.is_empty() && kinds.type() == CellType::text) return true;
+  }
+  return false;
+}
+
 // Passes the window's complete records to the sink and returns the rest, the beginning of a record. It is no longer
 // than the longest record allowed, because the parser refuses longer ones.
 std::string_view CsvParser::parse_window(std::string_view window, CsvRowSink& sink) {
+  is_window_done_ = true;
   if (window.empty()) return window;
   const std::size_t num_chunks = parse_chunks(cut_at_records(window, tuning_.chunk_bytes));
   const CsvRows& last = chunks_[num_chunks - 1];
   const auto num_bytes_used = static_cast<std::size_t>(last.next - window.data());
+  std::size_t num_taken = refused_.are_listed() ? num_chunks : 0;
+  if (!refused_.are_listed() && refused_.empty())
+    while (num_taken < num_chunks && (num_taken == 0 || chunks_[num_taken - 1].faults.empty())) ++num_taken;
   for (std::size_t chunk = 0; chunk < num_chunks; ++chunk)
     for (std::size_t i = 0; i < kinds_.size(); ++i) kinds_[i].merge(chunks_[chunk].kinds[i]);
-  sink.take({{chunks_.data(), num_chunks}, num_lines_, num_bytes_used});
+  if (num_taken > 0) sink.take({{chunks_.data(), num_taken}, num_lines_, num_bytes_used});
   for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) {
-    const std::optional<CsvFault>& fault = chunks_[chunk].fault;
-    if (fault)
-      throw_csv_fault(name_, num_lines_ + fault->line + 1, fault->column, fault->what, fault->remedy);
+    for (CsvFault& fault : chunks_[chunk].faults) {
+      refused_.add(std::move(fault), num_lines_);
+      if (refused_.ends_reading()) return {};
+    }
     num_lines_ += chunks_[chunk].num_lines;
   }
   return window.substr(num_bytes_used);
 }
 
-// Returns the number of chunks up to and including the first one with a fault.
+// Returns the number of chunks that were cut where records begin.
 std::size_t CsvParser::parse_chunks(const std::vector<const char*>& cuts) {
   const std::size_t num_chunks = cuts.size() - 1;
   if (chunks_.size() < num_chunks) chunks_.resize(num_chunks);
-  std::atomic<std::size_t> first_faulty{num_chunks};
+  std::atomic<std::size_t> first_stray{num_chunks};
   tbb::parallel_for(std::size_t{0}, num_chunks, [&](std::size_t chunk) {
     const FloatingPointScope floating_point;
     chunks_[chunk].clear(schema_);
-    if (chunk > first_faulty.load(std::memory_order_relaxed)) return;  // the fault hides it
+    if (chunk > first_stray.load(std::memory_order_relaxed)) return;
     const bool at_end_of_file = windows_.is_last() && chunk + 1 == num_chunks;
     CsvChunkParser(schema_).parse(cuts[chunk], cuts[chunk + 1], at_end_of_file, chunks_[chunk]);
-    if (!chunks_[chunk].fault) return;
-    std::size_t seen = first_faulty.load(std::memory_order_relaxed);
-    while (chunk < seen && !first_faulty.compare_exchange_weak(seen, chunk, std::memory_order_relaxed)) {
+    if (!chunks_[chunk].has_stray_quotes) return;
+    std::size_t seen = first_stray.load(std::memory_order_relaxed);
+    while (chunk < seen && !first_stray.compare_exchange_weak(seen, chunk, std::memory_order_relaxed)) {
     }
   });
-  return std::min(num_chunks, first_faulty.load() + 1);
+  const std::size_t num_right = std::min(num_chunks, first_stray.load() + 1);
+  is_window_done_ = num_right == num_chunks;
+  return num_right;
 }
 
 void CsvParser::report_progress() const {

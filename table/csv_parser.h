@@ -1,8 +1,8 @@
 // Parses a CSV source window by window, in parallel, and passes the rows to a sink: RFC 4180, UTF-8, a header line, LF
 // or CRLF. Memory: two windows and their rows, whatever the length of the source.
 //
-// Refuses fields over 64 KiB, lines over 16 MiB and files with more than 4096 columns. The error is that of the first
-// faulty record in the file, whatever the number of threads and the boundaries of chunks.
+// Refuses fields over 64 KiB, lines over 16 MiB and files with more than 4096 columns. The faulty records are the same
+// whatever the number of threads and the boundaries of chunks.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct CsvTuning {
 
 // The rows of one window, in order.
 struct CsvWindow {
-  std::span<const CsvRows> chunks;     // of a last one with a fault, the rows before the fault
+  std::span<const CsvRows> chunks;     // unless refused rows are listed: up to the first with a fault
   std::uint64_t num_lines_before = 0;  // before the window
   std::size_t num_bytes = 0;           // of the rows in the source
 };
@@ -45,10 +45,6 @@ class CsvRowSink {
   virtual void wait() {}
 };
 
-[[noreturn]] void throw_csv_fault(const std::string& name, std::uint64_t line, std::size_t column,
-                                  const std::string& what,
-                                  InputError::Remedy remedy = InputError::Remedy::none);
-
 class CsvParser {
  public:
   // The first rows suggest the types of the columns; `once`: they determine them, as the source will not be read again.
@@ -58,16 +54,18 @@ class CsvParser {
   // Says what the columns are, as an earlier pass over the source has found.
   void set_columns(std::vector<CsvColumn> columns) { known_columns_ = std::move(columns); }
 
-  // Leaves out so many records behind the header, whatever is in their cells. A record whose end cannot be told is
-  // a fault.
+  // Leaves out so many records behind the header, whatever is in their cells: of one whose end cannot be told, a line.
   void skip(std::uint64_t num_records) { num_left_to_skip_ = num_records; }
 
   // Calls f, which parses or uses what was parsed. If the header seems to have another separator, errors say so.
   template <typename F>
   void hinting(F&& f) const;
 
-  // Runs in the caller's task arena. Throws for the first faulty record, after the sink got the rows before it.
+  // Runs in the caller's task arena. The sink gets all rows, if refused ones are listed; else those before the first faulty
+  // record, and what follows is checked: of a pipe, what has arrived.
   void parse(CsvRowSink& sink);
+  // Hands out the list of refused rows, or throws for faulty records.
+  void finish() { refused_.finish(); }
 
   const CsvSchema& schema() const { return schema_; }
   // [CsvSchema::columns] of the cells so far.
@@ -83,6 +81,7 @@ class CsvParser {
   std::string_view determine_columns(std::string_view text);
   ColumnForm form_of(const KeptColumn& column) const;
   std::size_t add_kinds_of_first_rows(std::string_view text);
+  bool is_refused(const RecordSplitter& record) const;
   std::string_view parse_window(std::string_view window, CsvRowSink& sink);
   std::size_t parse_chunks(const std::vector<const char*>& cuts);
   void report_progress() const;
@@ -93,6 +92,8 @@ class CsvParser {
   const CsvTuning tuning_;
   WindowStream windows_;
   const bool once_;
+  const bool is_stream_;  // may go on for ever
+  RefusedRows refused_;
   CsvSchema schema_;
   ColumnSelection selection_;
   std::string separator_hint_;
@@ -101,6 +102,7 @@ class CsvParser {
   std::vector<CsvRows> chunks_;
   std::uint64_t num_left_to_skip_ = 0;
   std::uint64_t num_lines_ = 0;  // before the window
+  bool is_window_done_ = true;   // but for an incomplete record; else the rest of it has to be cut again
 };
 
 template <typename F>

@@ -71,6 +71,7 @@ void TableSink::take_dropped(const CsvRows& rows) {
       table_.dropped_rows.push_back(num_rows_ + row + table_.dropped_rows.size());
   }
   table_.num_dropped_rows += rows.dropped_at.size();
+  if (schema_->lists_refused) table_.num_rejected_rows += rows.faults.size();
 }
 
 // Columns that grew by doubling would be copied again and again, and use twice the memory meanwhile.
@@ -88,7 +89,7 @@ Table TableSink::finish(const std::string& name, const ReadOptions& options,
   if (schema_->id) table_.id_name = schema_->names[*schema_->id];
   if (schema_->label) table_.label_name = schema_->names[*schema_->label];
   settle_columns(kinds);
-  add_columns(layout_of(settled_, kinds, name));
+  add_columns(layout_of(settled_, kinds, name, options.is_partial));
   table_.location_of_row = [name, lines = std::move(lines_)](std::size_t row) {
     return place_of_line(name, lines.line_of(row));
   };
@@ -160,7 +161,7 @@ std::vector<CsvColumn> columns_to_read_again(const CsvParser& parser, bool has_r
   return settled;
 }
 
-// Returns the fault that ended the parsing. Cells before it may be faults, too, that only the types of columns tell.
+// Returns what ended the parsing. Cells before it may be faults, too, that only the types of columns tell.
 std::exception_ptr parse_until_fault(CsvParser& parser, TableSink& sink) {
   try {
     parser.parse(sink);
@@ -199,6 +200,7 @@ Table read_found(ByteSource& source, const std::string& name, const ReadOptions&
         const std::exception_ptr fault = parse_until_fault(parser, sink);
         columns = columns_to_read_again(parser, sink.has_seen_rows());
         if (!columns.empty()) return;
+        parser.finish();
         if (fault) std::rethrow_exception(fault);
         table = sink.finish(name, options, parser.kinds());
       });
@@ -211,6 +213,7 @@ Table read_found(ByteSource& source, const std::string& name, const ReadOptions&
     parser.set_columns(std::move(columns));
     parser.hinting([&] {
       parser.parse(sink);
+      parser.finish();
       table = sink.finish(name, options, kinds);
     });
   });

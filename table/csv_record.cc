@@ -129,6 +129,12 @@ RecordSplitter::Step RecordSplitter::out_of_input() {
   return Step::incomplete;
 }
 
+const char* RecordSplitter::line_after_fault() const {
+  const char* const line_end = find_byte(fault_.position, end_, '\n');
+  if (line_end != end_) return line_end + 1;
+  return at_end_of_file_ || line_too_long_ ? end_ : nullptr;
+}
+
 // Checked before anything else about a field, so the result does not depend on where the input ends.
 bool RecordSplitter::field_too_long() const {
   return distance(field_begin_, cursor_) > kMaxFieldBytes;

@@ -55,6 +55,11 @@ class RecordSplitter {
   const char* next() const { return cursor_; }            // after the record's line end
   std::uint64_t num_lines() const { return num_lines_; }  // physical lines that the record spans
   const RecordFault& fault() const { return fault_; }
+  // Of a refused record: the line after the one in which the faulty field begins, where reading may go on. nullptr if the
+  // line does not end in the input.
+  const char* line_after_fault() const;
+  bool is_line_too_long() const { return line_too_long_; }     // of a refused record: no line end is near
+  bool is_field_too_long() const { return field_too_long(); }  // of a refused record
 
  private:
   enum class Step : std::uint8_t { next_field, end_of_record, incomplete, refused };

@@ -1,9 +1,9 @@
 #include "table/csv_schema.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
 namespace culmen::io {
@@ -60,11 +60,18 @@ bool is_number(CellType type) {
 
 // Distinct texts among every `step`-th row, counted up to `most`.
 std::size_t count_distinct(const LabelsView& texts, std::size_t step, std::size_t most) {
-  std::unordered_set<std::size_t> hashes;
+  constexpr std::size_t kRoom = 2;                              // slots for each hash
+  std::vector<std::size_t> slots(std::bit_ceil(kRoom * most));  // 0: free
   const std::size_t num_rows = texts.offsets.size() - 1;
-  for (std::size_t row = 0; row < num_rows && hashes.size() < most; row += step)
-    hashes.insert(std::hash<std::string_view>{}(texts[row]));
-  return hashes.size();
+  std::size_t num_distinct = 0;
+  for (std::size_t row = 0; row < num_rows && num_distinct < most; row += step) {
+    const std::size_t hash = std::max<std::size_t>(1, std::hash<std::string_view>{}(texts[row]));
+    std::size_t slot = hash & (slots.size() - 1);
+    while (slots[slot] != 0 && slots[slot] != hash) slot = (slot + 1) & (slots.size() - 1);
+    num_distinct += slots[slot] == 0 ? 1 : 0;
+    slots[slot] = hash;
+  }
+  return num_distinct;
 }
 
 }  // namespace
@@ -123,7 +130,7 @@ bool must_read_again(const CsvColumn& guess, const CsvColumn& settled, const Cel
 }
 
 TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<CellKinds>& kinds,
-                      const std::string& file) {
+                      const std::string& file, bool may_have_no_attributes) {
   TableLayout layout;
   bool chosen = false;
   std::vector<std::string> ranked, others;
@@ -144,7 +151,7 @@ TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<C
       layout.field_columns.push_back(i);
     }
   }
-  check_column_counts(ranked, others, chosen, file);
+  check_column_counts(ranked, others, chosen, file, may_have_no_attributes);
   return layout;
 }
 

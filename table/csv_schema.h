@@ -46,10 +46,14 @@ struct CsvSchema {
   CellForm form = {};
   bool is_json_lines = false;
   NullPolicy nulls = NullPolicy::keep;
+  bool lists_refused = false;  // refused rows are listed and left out
 
   // Sets the columns, and their slots.
   void set_columns(std::vector<CsvColumn> new_columns);
 };
+
+// Begins a line that stands for one of JSON Lines that is refused, and is behind the reason.
+inline constexpr char kRefusedLine = '\0';
 
 // A line between the rows that is no row. Where there is one column, it is a row without a value; of JSON Lines that is one of
 // nothing, and a line of blanks is none.
@@ -80,7 +84,7 @@ struct TableLayout {
 // `kinds`: of each column's cells; they give the formats that no schema does. Throws InputError if there are no
 // attributes, or too many columns. Fields of texts become filter columns.
 TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<CellKinds>& kinds,
-                      const std::string& file);
+                      const std::string& file, bool may_have_no_attributes = false);
 
 // Whether a filter column of these texts would mostly be a list of its rows. Looks at a sample first.
 bool is_nearly_unique(const LabelsView& texts);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/calendar.h"
 #include "culmen/error.h"
 #include "table/csv_parser.h"
 #include "table/csv_record.h"
@@ -51,6 +52,7 @@ class SampleRecords {
 struct Fit {
   std::size_t num_columns = 0;
   bool is_regular = false;
+  bool has_rows = false;  // with so many cells
 
   bool is_better_than(const Fit& other) const {
     if (is_regular != other.is_regular) return is_regular;
@@ -62,9 +64,12 @@ Fit fit_of(std::string_view sample, bool is_whole, char delimiter) {
   constexpr int kMaxRecords = 100;
   SampleRecords records(sample, is_whole, delimiter);
   if (!records.next()) return {};
-  Fit fit = {records.fields().size(), records.fields().size() > 1};
-  for (int i = 0; i < kMaxRecords && records.next(); ++i)
-    fit.is_regular &= records.fields().size() == fit.num_columns;
+  Fit fit = {.num_columns = records.fields().size(), .is_regular = records.fields().size() > 1};
+  for (int i = 0; i < kMaxRecords && records.next(); ++i) {
+    const bool matches = records.fields().size() == fit.num_columns;
+    fit.is_regular &= matches;
+    fit.has_rows |= matches;
+  }
   return fit;
 }
 
@@ -75,7 +80,8 @@ char find_delimiter(std::string_view sample, bool is_whole, char usual) {
   for (const char delimiter : kDelimiters) {
     const Fit fit = fit_of(sample, is_whole, delimiter);
     // Ragged files are reported by their usual delimiter, if their header has it.
-    if (!fit.is_better_than(best_fit) || (!fit.is_regular && best_fit.num_columns > 1)) continue;
+    const bool may_be_ragged = fit.has_rows && best_fit.num_columns <= 1;
+    if (!fit.is_better_than(best_fit) || (!fit.is_regular && !may_be_ragged)) continue;
     best = delimiter;
     best_fit = fit;
   }
@@ -88,6 +94,15 @@ struct Place {
   std::string text;
 };
 
+// A cell that is looked at.
+struct SampledCell {
+  std::uint64_t line = 0;
+  std::size_t column = 0;
+  std::string_view text;
+
+  Place place() const { return {line, column, std::string(text)}; }
+};
+
 // What the numbers of some cells tell.
 struct Evidence {
   std::optional<Place> point,
@@ -96,16 +111,18 @@ struct Evidence {
   std::size_t num_open_points = 0;
   bool has_open_comma = false;
   bool has_open_zero = false;  // one that may be read in two ways ends with a zero
+  bool is_comma_sure = false;  // 0,5 or 1.234,5: no list of two numbers
   bool by_point = false, by_comma = false, by_apostrophe = false, by_blank = false;
 
-  void add(const NumberShape& shape, const Place& place) {
-    if ((shape.has_point || shape.groups_by_comma) && !point) point = place;
-    if ((shape.has_comma || shape.groups_by_point) && !comma) comma = place;
+  void add(const NumberShape& shape, const SampledCell& cell) {
+    if ((shape.has_point || shape.groups_by_comma) && !point) point = cell.place();
+    if ((shape.has_comma || shape.groups_by_point) && !comma) comma = cell.place();
     const bool is_open = shape.may_have_point || shape.may_have_comma;
-    if (is_open && !open) open = place;
+    if (is_open && !open) open = cell.place();
     num_open_points += shape.may_have_point ? 1 : 0;
     has_open_comma |= shape.may_have_comma;
     has_open_zero |= is_open && shape.ends_with_zero;
+    is_comma_sure |= shape.has_comma && (shape.has_groups() || cell.text.starts_with("0,"));
     by_point |= shape.groups_by_point;
     by_comma |= shape.groups_by_comma;
     by_apostrophe |= shape.groups_by_apostrophe;
@@ -119,6 +136,7 @@ struct Evidence {
     num_open_points = std::max(num_open_points, other.num_open_points);
     has_open_comma |= other.has_open_comma;
     has_open_zero |= other.has_open_zero;
+    is_comma_sure |= other.is_comma_sure;
     by_point |= other.by_point;
     by_comma |= other.by_comma;
     by_apostrophe |= other.by_apostrophe;
@@ -126,31 +144,66 @@ struct Evidence {
   }
 };
 
-struct SampledColumn {
-  Evidence evidence;
-  ColumnForm form;
-  bool holds_numbers = true;  // and missing values alone
-  bool may_group_by_blank = false;
+// What the dates of some cells begin with.
+struct DateEvidence {
+  std::optional<Place> day, month;  // the first that can begin with nothing else
+  std::optional<Place> open;        // the first that may begin with either
+
+  void add(const DateShape& shape, const SampledCell& cell) {
+    const bool is_open = shape.may_be_day_first && shape.may_be_month_first;
+    std::optional<Place>& first = is_open ? open : shape.may_be_day_first ? day : month;
+    if (!first) first = cell.place();
+  }
+
+  void merge(const DateEvidence& other) {
+    if (!day) day = other.day;
+    if (!month) month = other.month;
+    if (!open) open = other.open;
+  }
 };
 
-std::vector<SampledColumn> sample_columns(SampleRecords& records, std::size_t num_columns,
+struct SampledColumn {
+  Evidence evidence;
+  DateEvidence dates;
+  ColumnForm form;
+  bool holds_numbers = true;  // and missing values alone
+  bool holds_dates = true;    // so
+  bool may_group_by_blank = false;
+
+  void add_number(const NumberShape& shape, const SampledCell& cell) {
+    holds_numbers = shape.is_number;
+    if (!shape.is_number) return;
+    if (!form.unit) form.unit = shape.unit;
+    form.has_groups |= shape.has_groups();
+    may_group_by_blank |= shape.may_group_by_blank;
+    evidence.add(shape, cell);
+  }
+
+  void add_date(const DateShape& shape, const SampledCell& cell) {
+    holds_dates = shape.is_date || parse_date(cell.text) || parse_timestamp(cell.text);
+    if (shape.is_date) dates.add(shape, cell);
+    holds_dates &= !dates.day || !dates.month;
+  }
+};
+
+// `are_texts`: columns whose cells tell nothing.
+std::vector<SampledColumn> sample_columns(SampleRecords& records, const std::vector<bool>& are_texts,
                                           const CellForm& words) {
+  const std::size_t num_columns = are_texts.size();
   std::vector<SampledColumn> columns(num_columns);
+  for (std::size_t i = 0; i < num_columns; ++i)
+    columns[i].holds_numbers = columns[i].holds_dates = !are_texts[i];
   std::string scratch;
   while (records.next()) {
-    if (records.fields().size() != num_columns) break;
+    if (records.fields().size() != num_columns) continue;
     for (std::size_t i = 0; i < num_columns; ++i) {
       SampledColumn& column = columns[i];
-      if (!column.holds_numbers) continue;
+      if (!column.holds_numbers && !column.holds_dates) continue;
       const std::string_view cell = trim_blanks(field_value(records.fields()[i], scratch));
       if (cell.empty() || words.is_null_word(cell)) continue;
-      const NumberShape shape = shape_of(cell);
-      column.holds_numbers = shape.is_number;
-      if (!shape.is_number) continue;
-      if (!column.form.unit) column.form.unit = shape.unit;
-      column.form.has_groups |= shape.has_groups();
-      column.may_group_by_blank |= shape.may_group_by_blank;
-      column.evidence.add(shape, {records.line(), i + 1, std::string(cell)});
+      const SampledCell sampled = {records.line(), i + 1, cell};
+      if (column.holds_numbers) column.add_number(shape_of(cell), sampled);
+      if (column.holds_dates) column.add_date(date_shape_of(cell), sampled);
     }
   }
   for (SampledColumn& column : columns)
@@ -160,6 +213,39 @@ std::vector<SampledColumn> sample_columns(SampleRecords& records, std::size_t nu
 
 [[noreturn]] void ask_for_decimal(const std::string& name, const Place& place, const std::string& what) {
   throw_csv_fault(name, place.line, place.column, what, InputError::Remedy::give_decimal);
+}
+
+void find_dates(const DateEvidence& evidence, FoundDialect& found, const std::string& name) {
+  std::optional<DateOrder>& order = found.dialect.dates;
+  const auto ask = [&](const Place& place, const std::string& what) {
+    throw_csv_fault(name, place.line, place.column, what, InputError::Remedy::give_dates);
+  };
+  if (!order && evidence.day && evidence.month)
+    ask(*evidence.month,
+        "expected dates of one kind in the whole file, found " + quote_excerpt(evidence.month->text) +
+            " beside " + quote_excerpt(evidence.day->text) + " in line " +
+            std::to_string(evidence.day->line) + ": do dates begin with the day or the month?");
+  if (!order && !evidence.day && !evidence.month && evidence.open)
+    ask(*evidence.open,
+        "no date says whether " + quote_excerpt(evidence.open->text) + " begins with the day or the month");
+  if (!order && evidence.day) order = DateOrder::day_first;
+  if (!order && evidence.month) order = DateOrder::month_first;
+  found.form.dates = order;
+}
+
+// Which columns are said to hold texts.
+std::vector<bool> text_columns(const SampleRecords& records, const ReadOptions& options, bool has_header) {
+  std::vector<bool> are_texts(records.fields().size());
+  std::string scratch;
+  for (std::size_t i = 0; i < are_texts.size() && has_header; ++i) {
+    const std::string_view name = trim_blanks(field_value(records.fields()[i], scratch));
+    for (const GivenType& type : options.types)
+      are_texts[i] = are_texts[i] || (type.column == name && type.type == ColumnType::text);
+    if (!options.schema) continue;
+    for (const Field& field : options.schema->fields)
+      are_texts[i] = are_texts[i] || (field.name == name && field.format.type == ColumnType::text);
+  }
+  return are_texts;
 }
 
 // In a file with commas between cells, numbers have decimal points, unless what they hold speaks against it. Numbers that
@@ -181,6 +267,10 @@ void find_marks(const Evidence& evidence, FoundDialect& found, const std::string
           "expected one decimal mark in the whole file, found " + quote_excerpt(evidence.comma->text) +
               " beside " + quote_excerpt(evidence.point->text) + " in line " +
               std::to_string(evidence.point->line) + ": which of point and comma is the decimal mark?");
+    if (delimiter == ',' && evidence.comma && !evidence.point && !evidence.is_comma_sure)
+      ask_for_decimal(name, *evidence.comma,
+                      "with commas between cells, is " + quote_excerpt(evidence.comma->text) +
+                          " a number with a decimal comma, or a text?");
     if (!evidence.point && !evidence.comma && evidence.open && !is_usual_point(evidence, delimiter))
       ask_for_decimal(name, *evidence.open,
                       "no number says whether " + quote_excerpt(evidence.open->text) +
@@ -250,12 +340,18 @@ FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, co
   const std::size_t num_columns = has_records ? records.fields().size() : 0;
   if (!dialect.has_header)
     dialect.has_header = !has_records || find_header(records, num_columns, options, name);
+  const std::vector<bool> are_texts =
+      has_records ? text_columns(records, options, *dialect.has_header) : std::vector<bool>();
   if (!*dialect.has_header) records = SampleRecords(sample, is_whole, *dialect.delimiter);
   Evidence evidence;
-  const std::vector<SampledColumn> columns = sample_columns(records, num_columns, found.form);
-  for (const SampledColumn& column : columns)
+  DateEvidence dates;
+  const std::vector<SampledColumn> columns = sample_columns(records, are_texts, found.form);
+  for (const SampledColumn& column : columns) {
     if (column.holds_numbers) evidence.merge(column.evidence);
+    if (column.holds_dates) dates.merge(column.dates);
+  }
   find_marks(evidence, found, name);
+  find_dates(dates, found, name);
   for (const SampledColumn& column : columns) {
     found.columns.push_back(column.holds_numbers ? column.form : ColumnForm{});
     found.columns.back().has_groups |= (dialect.thousands == '.' && column.evidence.num_open_points > 0) ||
@@ -290,6 +386,8 @@ std::string describe(const CsvDialect& dialect) {
   if (dialect.decimal && *dialect.decimal == ',') add("decimal commas");
   if (dialect.thousands && *dialect.thousands != '\0')
     add(std::string(thousands_text(*dialect.thousands)) + " between thousands");
+  if (dialect.dates)
+    add(*dialect.dates == DateOrder::day_first ? "days before months" : "months before days");
   if (dialect.has_header && !*dialect.has_header) add("no header");
   return text;
 }

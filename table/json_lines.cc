@@ -11,6 +11,7 @@
 
 #include "culmen/error.h"
 #include "table/csv_record.h"
+#include "table/csv_schema.h"
 #include "table/row_lines.h"
 #include "table/text.h"
 
@@ -84,7 +85,12 @@ class JsonLinesSource : public ByteSource {
   Progress progress() const override { return lines_->progress(); }
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
+  // The reader refuses the line with the others that it refuses.
+  struct RefusedLine {
+    std::string what;
+  };
+  [[noreturn]] static void refuse(std::string what) { throw RefusedLine{std::move(what)}; }
+  [[noreturn]] void refuse_file(const std::string& what) const {
     throw InputError(place_of_line(name_, line_) + ": " + what);
   }
 
@@ -104,18 +110,18 @@ class JsonLinesSource : public ByteSource {
     pending_.reserve(pending_.size() + simdjson::SIMDJSON_PADDING);
     if (names_.empty()) find_names();
     if (!has_header_ && !names_.empty()) write_header();
-    const std::size_t end = for_each_line([this](std::string_view line) { write_line(line); });
+    const std::size_t end = for_each_line([this](std::string_view line) { write_or_refuse(line); });
     pending_.erase(0, end);
     if (pending_.size() > kMaxLineBytes) refuse_long_line();
     if (is_at_end_ && names_.empty()) {
       line_ = 1;
-      refuse("expected an object with names and values, found an empty file");
+      refuse_file("expected an object with names and values, found an empty file");
     }
   }
 
   void refuse_long_line() {
     ++line_;
-    refuse("a line longer than 16 MiB");
+    refuse_file("a line longer than 16 MiB");
   }
 
   // Returns the number of bytes of the lines. The last line of the file needs no line feed.
@@ -157,23 +163,30 @@ class JsonLinesSource : public ByteSource {
     if (document.current_location().get(rest) == simdjson::SUCCESS) refuse("text after the object");
   }
 
-  [[noreturn]] void refuse_json(simdjson::error_code error) const {
+  [[noreturn]] static void refuse_json(simdjson::error_code error) {
     refuse(std::string("expected an object of JSON: ") + simdjson::error_message(error));
   }
 
   void find_names() {
     const std::uint64_t line_before = line_;
     for_each_line([this](std::string_view line) {
-      if (line.empty()) return;
+      if (!line.empty()) find_names_in(line);
+    });
+    line_ = line_before;
+  }
+
+  void find_names_in(std::string_view line) {
+    try {
       for_each_member(line, [this](std::string_view name, ondemand::value& value) {
         static_cast<void>(cell_of(value));  // reads it, so that the next member is found
         if (!position_of_.emplace(std::string(name), names_.size()).second) return;
         names_.emplace_back(name);
         if (names_.size() > kMaxColumns)
-          refuse("expected at most " + std::to_string(kMaxColumns) + " names, found more");
+          refuse_file("expected at most " + std::to_string(kMaxColumns) + " names, found more");
       });
-    });
-    line_ = line_before;
+    } catch (const RefusedLine& refused) {
+      if (names_.empty()) refuse_file(refused.what);  // no object at the beginning
+    }
   }
 
   void write_header() {
@@ -233,11 +246,48 @@ class JsonLinesSource : public ByteSource {
     return object.raw_json();
   }
 
+  void write_or_refuse(std::string_view line) {
+    const std::size_t num_bytes = ready_.size();
+    try {
+      write_line(line);
+    } catch (const RefusedLine& refused) {
+      ready_.resize(num_bytes);
+      ready_.append(1, kRefusedLine).append(refused.what).append(1, kRefusedLine).append(line) += '\n';
+    }
+  }
+
   void write_line(std::string_view line) {
     if (line.empty()) {
       ready_ += " \n";  // no row, whereas an object without values may be a line of nothing
       return;
     }
+    if (!write_in_order(line)) write_in_any_order(line);
+    ready_ += '\n';
+  }
+
+  // Most objects have their members in the order of the columns, and may lack some. Returns false, and writes nothing, for another one.
+  bool write_in_order(std::string_view line) {
+    const std::size_t num_bytes = ready_.size();
+    std::size_t next = 0, num_commas = 0;
+    bool is_in_order = true;
+    for_each_member(line, [&](std::string_view name, ondemand::value& value) {
+      const Cell cell = cell_of(value);
+      while (next < names_.size() && names_[next] != name) ++next;
+      is_in_order = is_in_order && next < names_.size();
+      if (!is_in_order) return;
+      ready_.append(next - num_commas, ',');
+      num_commas = next++;
+      write_cell(cell);
+    });
+    if (is_in_order) {
+      ready_.append(names_.size() - 1 - num_commas, ',');
+    } else {
+      ready_.resize(num_bytes);
+    }
+    return is_in_order;
+  }
+
+  void write_in_any_order(std::string_view line) {
     cells_.assign(names_.size(), std::nullopt);
     std::size_t expected = 0;  // most objects have their members in one order
     for_each_member(line, [&](std::string_view name, ondemand::value& value) {
@@ -254,14 +304,16 @@ class JsonLinesSource : public ByteSource {
     });
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if (i > 0) ready_ += ',';
-      if (!cells_[i]) continue;
-      if (cells_[i]->is_quoted) {
-        append_quoted(cells_[i]->text, ready_);
-      } else {
-        ready_.append(cells_[i]->text);
-      }
+      if (cells_[i]) write_cell(*cells_[i]);
     }
-    ready_ += '\n';
+  }
+
+  void write_cell(const Cell& cell) {
+    if (cell.is_quoted) {
+      append_quoted(cell.text, ready_);
+    } else {
+      ready_.append(cell.text);
+    }
   }
 
   std::unique_ptr<ByteSource> lines_;
@@ -289,8 +341,10 @@ FoundDialect dialect_of_json_lines(const ReadOptions& options) {
                    .has_header = true,
                    .decimal = '.',
                    .thousands = '\0',
+                   .dates = options.dialect.dates,
                    .null_words = options.dialect.null_words};
-  found.form = {.quoted_are_texts = true, .null_words = options.dialect.null_words};
+  found.form = {
+      .quoted_are_texts = true, .dates = options.dialect.dates, .null_words = options.dialect.null_words};
   found.is_json_lines = true;
   return found;
 }

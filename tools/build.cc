@@ -28,6 +28,7 @@
 #include "tools/missing.h"
 #include "tools/numbers.h"
 #include "tools/progress_bar.h"
+#include "tools/rejects.h"
 #include "tools/streams.h"
 #include "tools/table_hints.h"
 #include "tools/value_text.h"
@@ -49,9 +50,11 @@ struct BuildArguments {
   std::string types;
   std::string missing;
   DialectArguments dialect;
+  std::string rejects;
   std::string partition = "auto";
   std::string type = "auto";
   std::string nulls = "keep";
+  std::string duplicates = "error";
   std::string device = "cpu";
   std::optional<std::uint32_t> num_shards;
   BuildOptions build;  // splits, partitions, leaf rows and threads
@@ -109,6 +112,7 @@ ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
   options.stored = split_names(arguments.stored);
   options.types = parse_column_types(arguments.types);
   options.nulls = parse_null_policy(arguments.nulls);
+  options.unique_ids = arguments.duplicates == "error";
   options.dialect = parse_dialect(arguments.dialect);
   options.num_threads = arguments.build.num_threads;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
@@ -126,6 +130,8 @@ BuildOptions build_options(const Table& table, const BuildArguments& arguments, 
     options.device = devices.front();
   }
   set_partitioning(arguments.partition, options);
+  if (arguments.duplicates == "first") options.duplicates = Duplicates::first;
+  if (arguments.duplicates == "last") options.duplicates = Duplicates::last;
   if (arguments.type == "f32") options.value_type = ValueType::float32;
   // Without a value to go by, a later insert must not be refused.
   if (arguments.type == "f64" || (arguments.type == "auto" && table.num_rows == 0))
@@ -157,11 +163,14 @@ std::string value_type_text(const Table& table, const IndexInfo& info, const std
                      column_beyond_float32(table).value_or("?"));
 }
 
-Table read(const BuildArguments& arguments, ProgressBar& bar) try {
-  Table table = read_table(arguments.input, read_options(arguments, bar));
+Table read(const BuildArguments& arguments, RejectsFile& rejects, ProgressBar& bar) try {
+  ReadOptions options = read_options(arguments, bar);
+  rejects.listen(options);
+  Table table = read_table(arguments.input, options);
   if (table.num_rows == 0 && table.num_dropped_rows > 0)
-    throw InputError(fmt::format("{}: no row is left: all {} miss a value or hold an infinity",
-                                 arguments.input, grouped(table.num_dropped_rows)));
+    throw InputError(fmt::format("{}: no row is left: all {} miss a value or hold an infinity{}",
+                                 arguments.input, grouped(table.num_dropped_rows),
+                                 table.num_rejected_rows > 0 ? ", or are refused" : ""));
   if (!arguments.missing.empty()) set_stand_ins(arguments.missing, table.attributes);
   return table;
 } catch (const InputError& error) {
@@ -188,17 +197,20 @@ void print_dialect(const Table& table) {
 }
 
 void print_sharded_summary(const BuildArguments& arguments, const Table& table, const Seconds& seconds) {
-  std::uint64_t fewest = table.num_rows, most = 0;
+  std::uint64_t fewest = table.num_rows, most = 0, num_rows = 0;
   for (const ShardInfo& shard : ShardedIndex::listed(arguments.directory)) {
+    num_rows += shard.statistics.num_rows;
     fewest = std::min(fewest, shard.statistics.num_rows);
     most = std::max(most, shard.statistics.num_rows);
   }
-  say("{}: {}, {}, {} of {} to {} rows\n", arguments.directory, counted(table.num_rows, "row"),
+  say("{}: {}, {}, {} of {} to {} rows\n", arguments.directory, counted(num_rows, "row"),
       counted(table.attributes.size(), "attribute"), counted(*arguments.num_shards, "shard"), grouped(fewest),
       grouped(most));
   print_dialect(table);
-  if (table.num_dropped_rows > 0)
-    say("  {} dropped for missing or infinite values\n", counted(table.num_dropped_rows, "row"));
+  if (table.num_rows > num_rows)
+    say("  {} left out: another has its id\n", counted(table.num_rows - num_rows, "row"));
+  if (const std::uint64_t num_dropped = table.num_dropped_rows - table.num_rejected_rows; num_dropped > 0)
+    say("  {} dropped for missing or infinite values\n", counted(num_dropped, "row"));
   const double rows_per_second = static_cast<double>(table.num_rows) / std::max(seconds.total(), 1e-9);
   say("  read {}, built and saved {}: {} rows/s\n", in_time(1e6 * seconds.read), in_time(1e6 * seconds.build),
       grouped(static_cast<std::uint64_t>(rows_per_second)));
@@ -240,8 +252,10 @@ void print_build_summary(const BuildArguments& arguments, const Table& table, co
   say("{}: {}, {}{}\n", arguments.directory, counted(info.num_rows, "row"),
       counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
   print_dialect(table);
-  if (table.num_dropped_rows > 0)
-    say("  {} dropped for missing or infinite values\n", counted(table.num_dropped_rows, "row"));
+  if (const std::uint64_t num_dropped = table.num_dropped_rows - table.num_rejected_rows; num_dropped > 0)
+    say("  {} dropped for missing or infinite values\n", counted(num_dropped, "row"));
+  if (table.num_rows > info.num_rows)
+    say("  {} left out: another has its id\n", counted(table.num_rows - info.num_rows, "row"));
   print_columns(info);
   say("  {}\n", value_type_text(table, info, arguments.type));
   say("  {} by {}, {} of up to {} rows\n", counted(info.num_partitions, "partition"), partitioning_text(info),
@@ -262,13 +276,15 @@ ExitCode run(const BuildArguments& arguments, bool quiet) {
   ProgressBar bar(quiet);
   Stopwatch watch;
   Seconds seconds;
-  const Table table = read(arguments, bar);
+  RejectsFile rejects(arguments.rejects);
+  const Table table = read(arguments, rejects, bar);
   seconds.read = watch.lap();
   if (arguments.num_shards) {
     build_shards(table, arguments, bar);
     seconds.build = watch.lap();
     bar.wipe();
     if (!quiet) print_sharded_summary(arguments, table, seconds);
+    rejects.finish(quiet);
     return ExitCode::ok;
   }
   const Index index = build(table, arguments, bar);
@@ -279,6 +295,7 @@ ExitCode run(const BuildArguments& arguments, bool quiet) {
   seconds.save = watch.lap();
   bar.wipe();
   if (!quiet) print_build_summary(arguments, table, index.info(), seconds);
+  rejects.finish(quiet);
   return ExitCode::ok;
 }
 
@@ -335,7 +352,14 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
           "with infinities too (default keep)")
       ->check(CLI::IsMember({"keep", "reject", "drop"}))
       ->group("Table");
+  command
+      .add_option("--duplicates", arguments.duplicates,
+                  "Of several rows with one id: an error, or keep the first or the last of them\n"
+                  "(default error)")
+      ->check(CLI::IsMember({"error", "first", "last"}))
+      ->group("Table");
   add_dialect_options(command, arguments.dialect);
+  add_rejects_option(command, arguments.rejects);
 }
 
 void add_index_options(CLI::App& command, BuildArguments& arguments) {

@@ -31,6 +31,7 @@ void add_verify(Program& program);
 void add_repair(Program& program);
 void add_rebalance(Program& program);
 void add_serve(Program& program);
+void add_shell(Program& program);
 void add_help(Program& program);
 
 inline void add_quiet(CLI::App& command, Program& program,

@@ -45,6 +45,8 @@ CsvDialect parse_dialect(const DialectArguments& arguments) {
   dialect.decimal = parse_mark("--decimal", arguments.decimal);
   dialect.thousands = parse_mark("--thousands", arguments.thousands);
   if (arguments.null_words) dialect.null_words = split_names(*arguments.null_words);
+  if (!arguments.dates.empty())
+    dialect.dates = arguments.dates == "day-first" ? DateOrder::day_first : DateOrder::month_first;
   if (!arguments.header.empty()) dialect.has_header = arguments.header == "yes";
   return dialect;
 }
@@ -57,6 +59,8 @@ std::string dialect_options(const CsvDialect& dialect) {
   add("--delimiter", dialect.delimiter, ',');
   add("--decimal", dialect.decimal, '.');
   add("--thousands", dialect.thousands, '\0');
+  if (dialect.dates)
+    text += *dialect.dates == DateOrder::day_first ? " --dates day-first" : " --dates month-first";
   if (dialect.has_header && !*dialect.has_header) text += " --header no";
   return text;
 }

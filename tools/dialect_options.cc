@@ -27,6 +27,12 @@ void add_dialect_options(CLI::App& command, DialectArguments& arguments) {
       ->check(CLI::IsMember({"yes", "no"}))
       ->group("Text files");
   command
+      .add_option("--dates", arguments.dates,
+                  "What dates such as 01/02/2024 begin with. Needed where no date tells; 31.12.2024 always\n"
+                  "begins with the day")
+      ->check(CLI::IsMember({"day-first", "month-first"}))
+      ->group("Text files");
+  command
       .add_option(
           "--null", arguments.null_words,
           "Words for missing values, in columns of text too (default: NA, NULL, none, NaN, - and the\n"

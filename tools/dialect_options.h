@@ -16,6 +16,7 @@ struct DialectArguments {
   std::string delimiter;
   std::string decimal;
   std::string thousands;
+  std::string dates;
   std::optional<std::string> null_words;
   std::string header;
 };

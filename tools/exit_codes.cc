@@ -1,9 +1,11 @@
 #include "tools/exit_codes.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "coding/printable.h"
@@ -20,6 +22,22 @@ ExitCode report_error(std::string text, ExitCode code) {
   return code;
 }
 
+namespace {
+
+// A table may have many problems, each in its line.
+ExitCode report_lines(std::string_view text, ExitCode code) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    lines.append(lines.empty() ? "culmen: " : "  ").append(printable(std::string(line))) += '\n';
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  write_message(lines);
+  return code;
+}
+
+}  // namespace
+
 ExitCode report_current_exception() {
   if (interrupted()) return report_error("interrupted", ExitCode::interrupted);
   try {
@@ -34,7 +52,7 @@ ExitCode report_current_exception() {
     return report_error(std::string(error.what()) + "; culmen build INPUT -o DIR makes one",
                         ExitCode::failure);
   } catch (const InputError& error) {
-    return report_error(error.what(), ExitCode::bad_data);
+    return report_lines(error.what(), ExitCode::bad_data);
   } catch (const FormatError& error) {
     return report_error(error.what(), ExitCode::bad_data);
   } catch (const OutOfDeviceMemory& error) {

@@ -6,6 +6,7 @@
 
 #include "tools/commands.h"
 #include "tools/insert_rows.h"
+#include "tools/rejects.h"
 #include "tools/whole_number.h"
 
 namespace culmen::tools {
@@ -31,6 +32,13 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
   if (change == Change::insert)
     command.add_flag("--new-ids", arguments.new_ids, "Give the rows the next free ids, though INPUT has ids")
         ->excludes(command.get_option("--id"))
+        ->group("Table");
+  if (change == Change::upsert)
+    command
+        .add_flag(
+            "--partial", arguments.is_partial,
+            "Columns that INPUT does not have keep their values, the label too. All ids must be in the\n"
+            "index already")
         ->group("Table");
   CLI::Option* label =
       command
@@ -70,6 +78,7 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
       ->check(CLI::IsMember({"f32"}))
       ->group("Table");
   add_dialect_options(command, arguments.dialect);
+  add_rejects_option(command, arguments.rejects);
 }
 
 void add_writing_options(CLI::App& command, InsertArguments& arguments) {

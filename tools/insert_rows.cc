@@ -19,6 +19,7 @@
 #include "tools/item_list.h"
 #include "tools/numbers.h"
 #include "tools/progress_bar.h"
+#include "tools/rejects.h"
 #include "tools/streams.h"
 #include "tools/table_hints.h"
 
@@ -52,6 +53,7 @@ ReadOptions read_options(const InsertArguments& arguments, Change change, const 
   options.label_column = arguments.label_column;
   options.nulls = parse_null_policy(arguments.nulls);
   options.dialect = parse_dialect(arguments.dialect);
+  options.is_partial = arguments.is_partial;
   options.unique_ids = change == Change::insert;
   options.num_threads = arguments.num_threads;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
@@ -84,14 +86,14 @@ class Writer {
     const bool exact_only = before_.value_type == ValueType::float32 && arguments_.type.empty();
     if (exact_only) check_float32(batch);
     TableView rows = batch.rows;
+    if (arguments_.is_partial) return count_batch(rows, batch);
     rows.attributes.clear();  // the columns are in the index's order already
     if (before_.has_labels && rows.labels.empty()) {
       if (!arguments_.no_labels) throw InvalidArgument(no_labels_text());
       no_labels_.resize(rows.num_rows + 1);
       rows.labels.offsets = no_labels_;
     }
-    count(change_rows(rows, batch), rows);
-    num_input_rows_ = batch.first_row + batch.num_input_rows;
+    count_batch(rows, batch);
   }
 
   // The number of rows at the beginning of the input that are in the index or were dropped.
@@ -110,6 +112,11 @@ class Writer {
   std::string no_labels_text() const;
   void check_float32(const TableBatch& batch) const;
   WriteResult change_rows(const TableView& rows, const TableBatch& batch);
+
+  void count_batch(const TableView& rows, const TableBatch& batch) {
+    count(change_rows(rows, batch), rows);
+    num_input_rows_ = batch.first_row + batch.num_input_rows;
+  }
 
   void count(const WriteResult& result, const TableView& rows) {
     ++num_batches_;
@@ -166,6 +173,7 @@ void Writer::check_float32(const TableBatch& batch) const {
 WriteResult Writer::change_rows(const TableView& rows, const TableBatch& batch) {
   const WriteOptions options = {.round_to_float32 = !arguments_.type.empty()};
   try {
+    if (arguments_.is_partial) return index_.update(rows, options);
     return change_ == Change::insert ? index_.insert(rows, options) : index_.upsert(rows, options);
   } catch (const RowError& error) {
     throw InputError(fmt::format("{}: {}", batch.location_of_row(error.row()), error.problem()));
@@ -217,7 +225,7 @@ BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& 
   const Table table = read_table(arguments.input, options);
   if (table.num_rows > 0 || !table.dropped_rows.empty())
     writer.write({table.view(), 0, table.num_rows + table.num_dropped_rows, table.location_of_row});
-  return {table.num_rows, table.num_dropped_rows};
+  return {table.num_rows, table.num_dropped_rows, table.num_rejected_rows};
 } catch (const InputError& error) {
   throw_with_hint(error);
 }
@@ -231,8 +239,11 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   Writer writer(arguments, change);
   check_options(arguments, writer.info());
   BatchTotals totals;
+  RejectsFile rejects(arguments.rejects);
+  ReadOptions options = read_options(arguments, change, writer.schema(), bar);
+  rejects.listen(options);
   try {
-    totals = read_and_write(arguments, read_options(arguments, change, writer.schema(), bar), writer);
+    totals = read_and_write(arguments, options, writer);
     writer.close();
   } catch (...) {
     bar.wipe();
@@ -240,7 +251,8 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   }
   bar.wipe();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  if (!quiet) writer.print_summary(totals.num_dropped_rows, elapsed.count());
+  if (!quiet) writer.print_summary(totals.num_dropped_rows - totals.num_rejected_rows, elapsed.count());
+  rejects.finish(quiet);
   if (!quiet && arguments.skip_rows > 0 && !writer.has_written())
     say("  {} has no row after the first {} (--skip)\n", input_name(arguments), grouped(arguments.skip_rows));
   return ExitCode::ok;

@@ -21,8 +21,10 @@ struct InsertArguments {
   std::string label_column;
   bool no_labels = false;
   bool new_ids = false;
+  bool is_partial = false;
   std::string nulls = "keep";
   DialectArguments dialect;
+  std::string rejects;
   std::string type;
   std::string durability = "sync";
   std::uint64_t batch_rows = 10'000;

@@ -28,6 +28,10 @@ bool interrupted() {
   return interrupt_flag != 0;
 }
 
+void forget_interrupt() {
+  interrupt_flag = 0;
+}
+
 void throw_if_interrupted() {
   if (interrupted()) throw Interrupted{};
 }

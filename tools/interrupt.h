@@ -20,6 +20,7 @@ class InterruptGuard {
 };
 
 bool interrupted();
+void forget_interrupt();  // once what it stopped has ended
 void throw_if_interrupted();
 
 }  // namespace culmen::tools

@@ -36,6 +36,7 @@ ExitCode run(int argc, char** argv) {
   add_inspect(program);
   add_build(program);
   add_query(program);
+  add_shell(program);
   add_insert(program);
   add_upsert(program);
   add_delete(program);

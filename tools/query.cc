@@ -2,14 +2,16 @@
 #include <memory>
 
 #include "tools/commands.h"
+#include "tools/question_options.h"
 #include "tools/run_query.h"
+#include "tools/shell.h"
+#include "tools/streams.h"
 #include "tools/whole_number.h"
 
 namespace culmen::tools {
 namespace {
 
 void add_query_options(CLI::App& command, QueryArguments& arguments) {
-  command.add_option("DIR", arguments.directory, "The index")->required();
   CLI::Option* weights =
       command
           .add_option("-w,--weights", arguments.weights,
@@ -174,15 +176,21 @@ void add_answer_options(CLI::App& command, QueryArguments& arguments) {
 
 }  // namespace
 
+void add_question_options(CLI::App& command, QueryArguments& arguments) {
+  add_query_options(command, arguments);
+  add_row_options(command, arguments);
+  add_running_options(command, arguments);
+  add_answer_options(command, arguments);
+}
+
 void add_query(Program& program) {
   CLI::App& command = *program.app.add_subcommand("query", "Find the rows with the highest weighted sums");
   const auto arguments = std::make_shared<QueryArguments>();
-  add_query_options(command, *arguments);
-  add_row_options(command, *arguments);
-  add_running_options(command, *arguments);
-  add_answer_options(command, *arguments);
+  command.add_option("DIR", arguments->directory, "The index")->required();
+  add_question_options(command, *arguments);
   add_quiet(command, program, "Write only errors, and what --profile asks for, to standard error");
   command.footer(
+      "Without weights, on a terminal, it asks for questions, as culmen shell does.\n\n"
       "Score: the sum of weight * attribute, and of --terms. Higher scores come first, equal ones by smaller "
       "id.\n\n"
       "Examples:\n"
@@ -194,7 +202,13 @@ void add_query(Program& program) {
       "  culmen query hotels.index -w price=-1,rating=20 --why 1000017,1000018\n"
       "  culmen query hotels.index -w price=-0.4,rating=1.2 -k 100 --profile -o best.csv");
   command.callback([&program, arguments] {
-    program.run = [&program, arguments] { return run_query(*arguments, program.quiet); };
+    program.run = [&program, arguments] {
+      const bool asks_nothing =
+          arguments->weights.empty() && arguments->weights_file.empty() && arguments->terms.empty();
+      return asks_nothing && stdin_is_terminal() && stdout_is_terminal()
+                 ? run_shell(arguments->directory, program.quiet)
+                 : run_query(*arguments, program.quiet);
+    };
   });
 }
 

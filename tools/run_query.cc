@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "coding/any_index.h"
@@ -17,6 +18,7 @@
 #include "tools/column_names.h"
 #include "tools/device_number.h"
 #include "tools/id_list.h"
+#include "tools/interrupt.h"
 #include "tools/numbers.h"
 #include "tools/output.h"
 #include "tools/plans.h"
@@ -149,7 +151,7 @@ int worthy_gpu(const Index& index, const std::vector<Query>& queries, const Sear
   if (options.engine != Engine::automatic && options.engine != Engine::bounded) return kNoDevice;
   if (queries.size() < kWorthAskingCuda || index.schema().attributes.size() > kMaxDeviceAttributes)
     return kNoDevice;
-  if (!queries.front().terms.empty()) return kNoDevice;  // GPUs score none
+  if (!is_for_devices(queries.front())) return kNoDevice;
   if (num_devices() == 0)
     return queries.size() >= kWorthAGpu ? 0 : kNoDevice;  // the error says that there is none
   return index.place(queries, {.num_threads = options.num_threads}).device;
@@ -184,11 +186,11 @@ void write_answers(const Answers& answers, const std::string& format, Output& ou
 
 }  // namespace
 
-ExitCode run_query(QueryArguments arguments, bool quiet) {
+void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, bool can_stop) {
   if (arguments.output == "-") arguments.output.clear();  // standard output, as elsewhere
   check_usage(arguments);
-  const SearchOptions options = {parse_engine(arguments.engine), arguments.num_threads};
-  const AnyIndex index = AnyIndex::open_on_touch(arguments.directory);
+  SearchOptions options = {parse_engine(arguments.engine), arguments.num_threads};
+  if (can_stop) options.on_progress = [](std::size_t, std::size_t) { throw_if_interrupted(); };
   const std::vector<Query> queries = make_queries(arguments, index.columns());
   const std::vector<ShownColumn> columns = shown_columns(index.info(), arguments.show, kAnswerColumns);
   const bool batch = !arguments.weights_file.empty();
@@ -196,14 +198,14 @@ ExitCode run_query(QueryArguments arguments, bool quiet) {
     Output out(arguments.output);
     answer_about_rows(arguments, index, queries.front(), options, chosen_format(arguments), out);
     out.finish();
-    return ExitCode::ok;
+    return;
   }
   if (arguments.explain) {
     const std::string format = plan_format(arguments);
     Output out(arguments.output);
     write_plans({index.only("--explain"), queries, options, batch}, format, out);
     out.finish();
-    return ExitCode::ok;
+    return;
   }
   // Predictions are for a warm index.
   if (arguments.profile) static_cast<void>(search(index, queries, options, arguments, quiet));
@@ -221,6 +223,12 @@ ExitCode run_query(QueryArguments arguments, bool quiet) {
     if (index.sharded() == nullptr) print_prediction(index.columns(), queries, results, planned);
   }
   if (arguments.profile || (stdout_is_terminal() && !quiet)) print_summary(results);
+}
+
+ExitCode run_query(QueryArguments arguments, bool quiet) {
+  check_usage(arguments);
+  const AnyIndex index = AnyIndex::open_on_touch(arguments.directory);
+  answer_query(index, std::move(arguments), quiet, false);
   return ExitCode::ok;
 }
 

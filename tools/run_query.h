@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "coding/any_index.h"
 #include "tools/exit_codes.h"
 
 namespace culmen::tools {
@@ -39,5 +40,8 @@ struct QueryArguments {
 };
 
 ExitCode run_query(QueryArguments arguments, bool quiet);
+
+// Answers a question of an index that is open. `can_stop`: Ctrl-C ends the search, and the call throws Interrupted.
+void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, bool can_stop);
 
 }  // namespace culmen::tools

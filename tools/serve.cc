@@ -4,13 +4,16 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "coding/any_index.h"
 #include "coding/json_text.h"
 #include "culmen/error.h"
 #include "serve/guard.h"
 #include "serve/server.h"
 #include "serve/service.h"
 #include "tools/commands.h"
+#include "tools/device_number.h"
 #include "tools/streams.h"
 #include "tools/whole_number.h"
 
@@ -18,9 +21,13 @@ namespace culmen::tools {
 namespace {
 
 struct ServeArguments {
+  std::string directory;
   serve::ServeOptions options;
   std::string token_file;
   std::string durability = "sync";
+  std::string device = "cpu";
+  std::string memory = "auto";
+  std::string layout = "replicate";
 };
 
 std::string url_of(const std::string& address, std::uint16_t port) {
@@ -30,17 +37,23 @@ std::string url_of(const std::string& address, std::uint16_t port) {
 
 ExitCode run(const ServeArguments& arguments, bool quiet) {
   serve::ServeOptions options = arguments.options;
-  options.durability = parse_durability(arguments.durability);
+  options.reads_need_token = !serve::is_loopback(options.address);
+  if (arguments.device != "cpu") options.devices = parse_devices(arguments.device);
+  options.on_devices = {.memory = parse_device_memory(arguments.memory),
+                        .layout = parse_device_layout(arguments.layout)};
   if (!arguments.token_file.empty()) options.token = serve::read_token(arguments.token_file);
   if (options.writable && options.token.empty())
     throw InvalidArgument("--writable needs a token: --token-file FILE");
-  if (!serve::is_loopback(options.address) && options.token.empty())
+  if (options.reads_need_token && options.token.empty())
     throw InvalidArgument(
         fmt::format("--bind {} can be reached from other machines, so it needs a token: --token-file FILE",
                     options.address));
   const auto log = [](const std::string& line) { write_message(line + '\n'); };
-  serve::Service service(options, [&log](const std::string& problem) {
-    log(json_text({{"event", "refresh"}, {"error", problem}}));
+  AnyIndex index = AnyIndex::open(arguments.directory, {.writable = options.writable,
+                                                        .durability = parse_durability(arguments.durability),
+                                                        .num_threads = options.num_threads});
+  serve::Service service(std::move(index), options, [&log](const std::string& problem) {
+    log(json_text({{"event", "problem"}, {"error", problem}}));
   });
   serve::run_server(
       options, service,
@@ -48,7 +61,7 @@ ExitCode run(const ServeArguments& arguments, bool quiet) {
         if (!quiet)
           log(json_text({{"event", "listens"},
                          {"url", url_of(address, port)},
-                         {"directory", options.directory},
+                         {"directory", arguments.directory},
                          {"writable", options.writable}}));
       },
       log);
@@ -84,7 +97,7 @@ void add_network_options(CLI::App& command, ServeArguments& arguments) {
 }
 
 void add_index_options(CLI::App& command, ServeArguments& arguments) {
-  command.add_option("DIR", arguments.options.directory, "The index")->required();
+  command.add_option("DIR", arguments.directory, "The index")->required();
   command
       .add_flag(
           "--writable", arguments.options.writable,
@@ -98,6 +111,25 @@ void add_index_options(CLI::App& command, ServeArguments& arguments) {
                   "Threads that share a scan or a batch of questions (default: all cores)")
       ->transform(whole_number<int>(0))
       ->type_name("T")
+      ->group("Index");
+  command
+      .add_option(
+          "--device", arguments.device,
+          "cpu, cuda:N for a GPU, or cuda:N,M for several: searches are answered there, but for those with\n"
+          "terms, after or per (default cpu)")
+      ->type_name("DEVICE")
+      ->group("Index");
+  command
+      .add_option(
+          "--memory", arguments.memory,
+          "Where the rows are for a GPU: auto, device, managed or host (default auto: device if they fit)")
+      ->type_name("MEMORY")
+      ->group("Index");
+  command
+      .add_option("--layout", arguments.layout,
+                  "What each of several GPUs has: replicate, a copy, or shard, a part of the index (default "
+                  "replicate)")
+      ->type_name("LAYOUT")
       ->group("Index");
   command.add_flag("--page,!--no-page", arguments.options.page, "The page at / (default yes)")
       ->group("Index");

@@ -30,6 +30,9 @@ void prepare_streams() {
   }
 }
 
+bool stdin_is_terminal() {
+  return ::isatty(STDIN_FILENO) != 0;
+}
 bool stdout_is_terminal() {
   return ::isatty(STDOUT_FILENO) != 0;
 }

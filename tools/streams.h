@@ -15,6 +15,7 @@ namespace culmen::tools {
 // stream has no effect, reading from it is an error.
 void prepare_streams();
 
+bool stdin_is_terminal();
 bool stdout_is_terminal();
 bool stderr_is_terminal();
 

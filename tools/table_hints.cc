@@ -22,6 +22,10 @@ void throw_with_hint(const InputError& error) {
       throw InputError(text + " (--decimal point or --decimal comma says so)");
     case InputError::Remedy::give_header:
       throw InputError(text + " (--header yes or --header no says so)");
+    case InputError::Remedy::give_dates:
+      throw InputError(text + " (--dates day-first or --dates month-first says so)");
+    case InputError::Remedy::list_rejected:
+      throw InputError(text + " (--rejects FILE leaves such rows out)");
     case InputError::Remedy::none:
       break;
   }

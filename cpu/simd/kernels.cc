@@ -9,6 +9,7 @@
 #include "cpu/simd/child_bounds-inl.h"
 #include "cpu/simd/codes-inl.h"
 #include "cpu/simd/filter-inl.h"
+#include "cpu/simd/functions-inl.h"
 #include "cpu/simd/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -49,6 +50,7 @@ HWY_EXPORT(MaskOfKeys32);
 HWY_EXPORT(MaskOfKeys64);
 HWY_EXPORT(ChildrenWithKeys);
 HWY_EXPORT(ChildBounds);
+HWY_EXPORT(AddValues);
 HWY_EXPORT(HighestChildren);
 HWY_EXPORT(TargetName);
 
@@ -171,6 +173,11 @@ std::uint32_t children_with_keys(const ChildZones& zones, const Interval<std::in
 
 void child_bounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out) {
   HWY_DYNAMIC_DISPATCH(ChildBounds)(bounds, base, terms, out);
+}
+
+void add_values(const NumberTerm& term, NumberTerm::Margin margin, const double* x, std::size_t count,
+                double* sums) {
+  HWY_DYNAMIC_DISPATCH(AddValues)(term, margin, x, count, sums);
 }
 
 std::uint64_t highest_children(const double* bounds, double& highest) {

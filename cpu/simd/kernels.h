@@ -11,6 +11,7 @@
 
 #include "index/bound_row.h"
 #include "index/child_zones.h"
+#include "query/function_terms.h"
 #include "query/intervals.h"
 #include "query/resolved_query.h"
 
@@ -100,6 +101,13 @@ std::uint32_t children_with_keys(const ChildZones& zones, const Interval<std::in
 // Computes the bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row][c].
 // Entries of children that the node does not have are meaningless.
 void child_bounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out);
+
+// Adds a term of numbers to `count` scores or bounds: sums[i] = fma(weight, value, sums[i]), where value is f(x[i]), or
+// above it by the margin.
+//
+//   x, sums  readable and writable up to a multiple of 8; what lies behind `count` is meaningless
+void add_values(const NumberTerm& term, NumberTerm::Margin margin, const double* x, std::size_t count,
+                double* sums);
 
 // Sets `highest` to the highest of `bounds` [kFanOut], none of them NaN, and returns the children that have it, as
 // bits.

@@ -12,6 +12,9 @@
 
 namespace culmen {
 
+// Which of several rows with one id an index keeps.
+enum class Duplicates : std::uint8_t { error, first, last };
+
 struct BuildOptions {
   Partitioning partitioning = Partitioning::automatic;
   Shells shells = Shells::automatic;  // of kd and angle partitions
@@ -27,7 +30,8 @@ struct BuildOptions {
   // What stands in for missing values, [num_attributes], whatever the table's own values are: for a part of a table, of
   // which all determines it (AttributeStatistics::stand_in). Empty: the table's rows determine it.
   std::vector<double> stand_ins = {};
-  int num_threads = kAllCores;  // never changes a byte of the index
+  Duplicates duplicates = Duplicates::error;  // in the table's order
+  int num_threads = kAllCores;                // never changes a byte of the index
   // The GPU that builds, by its CUDA number (culmen/device.h); kNoDevice: the CPU. It never changes a byte of the index
   // either. Fastest from columns, or from a row-major matrix, in pinned host memory.
   int device = kNoDevice;

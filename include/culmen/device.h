@@ -63,6 +63,9 @@ struct DeviceOptions {
   bool resident = false;
 };
 
+// Whether GPUs answer such a query: one without terms, `after` and `per`. Of others their searches throw InvalidArgument.
+[[nodiscard]] bool is_for_devices(const Query& query);
+
 // The number of usable GPUs; 0 without a GPU or a driver, or if this culmen was built without CUDA.
 [[nodiscard]] int num_devices() noexcept;
 

@@ -36,6 +36,8 @@ class InputError : public Error {
     choose_columns,     // the column was read only because ReadOptions::columns did not leave it out
     give_decimal,       // CsvDialect::decimal says what the cells do not tell
     give_header,        // CsvDialect::has_header says what the first line does not tell
+    give_dates,         // CsvDialect::dates says what the cells do not tell
+    list_rejected,      // ReadOptions::on_rejected_row takes such rows, and the others are read
   };
 
   using Error::Error;

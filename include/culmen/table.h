@@ -166,7 +166,8 @@ struct Table {
   std::vector<std::int64_t> ids;                               // empty: the rows' numbers
   std::string label_name;                                      // the label column's name; empty: no labels
   Labels labels;
-  std::uint64_t num_dropped_rows = 0;       // by NullPolicy::drop
+  std::uint64_t num_dropped_rows = 0;       // by NullPolicy::drop, and those that were rejected
+  std::uint64_t num_rejected_rows = 0;      // by ReadOptions::on_rejected_row
   std::vector<std::uint64_t> dropped_rows;  // their numbers, ascending; empty in a table with an id column
   // The location of a row in its file, for messages: "t.csv:3" (the line), "t.npy: row 3" (both from 1). Empty for a
   // table that is not from a file.

@@ -23,6 +23,14 @@ struct GivenType {
   ColumnType type = ColumnType::text;
 };
 
+// A row of a text file that is not read: a cell does not fit its column, or the line is no row.
+struct RejectedRow {
+  std::uint64_t line = 0;  // of the cell, from 1
+  std::size_t column = 0;  // of the cell, from 1; 0: the whole row
+  std::string problem = {};
+  std::string text = {};  // the row as it is in the file; of JSON Lines, its values as CSV
+};
+
 struct ReadOptions {
   // The columns to rank, in this order. Empty: all columns of numbers, at most kMaxAttributes. What else is kept becomes
   // fields, in the order of the file.
@@ -47,9 +55,14 @@ struct ReadOptions {
   // renames: it has the file's columns for the index's attributes, in their order. Columns of a file without names are
   // matched by position.
   std::optional<Schema> schema = {};
+  bool is_partial = false;  // with a schema: attributes may be absent, too, as in columns for culmen::update
   NullPolicy nulls = NullPolicy::keep;
   bool unique_ids = true;  // false: ids may repeat, as in rows for Index::upsert
   int num_threads = 0;     // 0: all cores
+  // Takes the rows of a text file that are refused; the others are read, and keep their numbers. Without it such rows are
+  // an error. It names the first ten, counts the others by kind, up to a thousand, and is thrown at the end: of a pipe
+  // that is read in batches, at the end of what has arrived. Rows are taken in order, once types are settled.
+  std::function<void(const RejectedRow&)> on_rejected_row = {};
   // total_bytes is 0 where the length is unknown.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress = {};
 };
@@ -88,8 +101,9 @@ struct BatchOptions {
 };
 
 struct BatchTotals {
-  std::uint64_t num_rows = 0;  // delivered
-  std::uint64_t num_dropped_rows = 0;
+  std::uint64_t num_rows = 0;           // delivered
+  std::uint64_t num_dropped_rows = 0;   // those that were rejected too
+  std::uint64_t num_rejected_rows = 0;  // by ReadOptions::on_rejected_row
 };
 
 // Reads a table in batches, for tables larger than memory and endless streams. Calls `take` in this thread with full

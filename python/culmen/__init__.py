@@ -14,7 +14,7 @@ from . import dask as dask  # which needs Dask when it is used
 from . import ray as ray
 from ._core import Filter, num_devices
 from ._device import DeviceAnswers, DeviceGroup, DeviceIndex
-from ._dialect import CsvDialect
+from ._dialect import CsvDialect, RejectedRow
 from ._engines import ShardUnavailable
 from ._errors import (
     CudaError,
@@ -79,6 +79,7 @@ __all__ = [
     "Reasons",
     "RecoveryInfo",
     "RefreshStats",
+    "RejectedRow",
     "RepairReport",
     "Result",
     "Row",

@@ -25,6 +25,7 @@ class BuildOptions:
     threads: int
     device: str | list[str] | tuple[str, ...] | None
     progress: Progress | bool | None
+    duplicates: str = "error"
     stand_ins: Sequence[float] = ()  # of each attribute, if the rows are part of a table that determines them
 
     def __post_init__(self) -> None:
@@ -47,4 +48,5 @@ def build(columns: Columns, options: BuildOptions) -> _core.Index:
             devices=device_numbers(options.device),
             on_progress=report,
             stand_ins=list(options.stand_ins),
+            duplicates=options.duplicates,
         )

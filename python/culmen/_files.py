@@ -6,7 +6,7 @@ import contextlib
 import glob
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Union
 
@@ -15,7 +15,7 @@ import numpy as np
 from . import _core
 from ._arrow import refuse_repeated
 from ._columns import Column, Format
-from ._dialect import CsvDialect
+from ._dialect import CsvDialect, RejectedRow
 from ._errors import Error, InputError, InvalidArgument, IoError, RowError, row_error
 from ._fitting import joined
 from ._sources import Source, source_of
@@ -38,22 +38,33 @@ _CSV = tuple(f".{kind}{packed}" for kind in ("csv", "tsv", "txt", "jsonl", "ndjs
 _BATCH_ROWS = 1 << 17
 
 
-def read_files(paths: Paths, choice: Choice, dialect: CsvDialect | None = None) -> Source:
+def read_files(
+    paths: Paths,
+    choice: Choice,
+    dialect: CsvDialect | None = None,
+    rejects: list[RejectedRow] | None = None,
+    unique_ids: bool = True,
+) -> Source:
     expanded = expand(paths)
     if all(file.lower().endswith(_CSV) for file in expanded):
-        return _read_csv(expanded, choice, dialect or CsvDialect())
-    if dialect is not None:
-        raise InvalidArgument("a dialect is of CSV files; these are of another format")
+        return _read_csv(expanded, choice, dialect or CsvDialect(), rejects, unique_ids)
+    if dialect is not None or rejects is not None:
+        raise InvalidArgument("dialect and rejects are of CSV files; these are of another format")
     with in_utf8(expanded) as files, translated(files):
         return _read(files, choice)
 
 
-def _read_csv(files: list[str], choice: Choice, dialect: CsvDialect) -> Source:
+def _read_csv(
+    files: list[str], choice: Choice, dialect: CsvDialect, rejects: list[RejectedRow] | None, unique_ids: bool
+) -> Source:
     """As the program reads them. Types are those of all cells, of all files."""
     marks = (dialect.delimiter, dialect.decimal, dialect.thousands)
     if any(mark is not None and (not isinstance(mark, str) or len(mark) > 1) for mark in marks):
         raise InvalidArgument(f"the marks of a dialect are single characters: {dialect}")
     form = (*marks, dialect.header, None if dialect.null_words is None else list(map(str, dialect.null_words)))
+    if dialect.dates not in (None, "day-first", "month-first"):
+        raise InvalidArgument(f'dates are "day-first" or "month-first", not {dialect.dates!r}')
+    form = (*form, dialect.dates or "")
     ranked = [] if choice.attributes is None else list(preferences_of(choice.attributes, ()))
     stored = list(map(str, choice.stored or ()))
     columns = None if choice.columns is None else list(dict.fromkeys([*map(str, choice.columns), *stored]))
@@ -61,7 +72,10 @@ def _read_csv(files: list[str], choice: Choice, dialect: CsvDialect) -> Source:
     parts: dict[str, list[Column]] = {}
     ids, dropped, num_rows = [], [], 0
     for file in files:
-        read = _core.read_csv(os.fsencode(file), ranked, id, label, columns, stored, choice.nulls == "drop", *form)
+        reject = None if rejects is None else _rejecting(file, rejects)
+        read = _core.read_csv(
+            os.fsencode(file), ranked, id, label, columns, stored, choice.nulls == "drop", *form, unique_ids, reject
+        )
         found = {name: Column(Format(*format), values, gaps) for name, format, values, gaps in read[0]}
         for name in parts.keys() ^ found.keys() if parts else ():
             lacking, other = (file, files[0]) if name in parts else (files[0], file)
@@ -76,6 +90,13 @@ def _read_csv(files: list[str], choice: Choice, dialect: CsvDialect) -> Source:
         source.columns[id] = np.concatenate(ids)
     source.dropped = np.concatenate(dropped) if any(map(len, dropped)) else None
     return source
+
+
+def _rejecting(file: str, rejects: list[RejectedRow]) -> Callable[[int, int, bytes, bytes], None]:
+    def reject(line: int, column: int, problem: bytes, text: bytes) -> None:
+        rejects.append(RejectedRow(file, line, column, problem.decode(errors="replace"), text.decode(errors="replace")))
+
+    return reject
 
 
 def _read(files: Mapping[str, str], choice: Choice) -> Source:

@@ -10,7 +10,7 @@ from typing import Any, overload
 from . import _core
 from ._build import BuildOptions, build
 from ._device import DeviceGroup, DeviceIndex, device_number
-from ._dialect import CsvDialect
+from ._dialect import CsvDialect, RejectedRow
 from ._errors import InvalidArgument
 from ._files import Path, Paths, read_files
 from ._ids import as_ids
@@ -73,6 +73,7 @@ class Index(Searchable):
         threads: int = ALL_CORES,
         device: str | list[str] | tuple[str, ...] | None = None,
         progress: Progress | bool | None = None,
+        duplicates: str = "error",
     ) -> Index:
         """Builds an index in memory.
 
@@ -109,6 +110,7 @@ class Index(Searchable):
             threads: all cores by default. The number never changes a byte of the index.
             device: "cuda:0" builds on that GPU, ["cuda:0", "cuda:1"] on several, each a share; the index is the same.
             progress: True shows a bar, with tqdm where it is installed; or a function.
+            duplicates: of several rows with one id "error", or keep the "first" or the "last".
 
         Raises:
             InputError: for a table that cannot be indexed (infinity, an integer that float64 rounds, an id twice, a
@@ -118,7 +120,9 @@ class Index(Searchable):
         Cost: O(n log n) time, and about twice the table's size of memory while it lasts.
         """
         taken = take_table(table, Choice(attributes, id, label, columns, stored, missing, nulls))
-        options = BuildOptions(value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress)
+        options = BuildOptions(
+            value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress, duplicates
+        )
         return cls._of_columns(taken, options)
 
     @classmethod
@@ -142,6 +146,8 @@ class Index(Searchable):
         device: str | list[str] | tuple[str, ...] | None = None,
         progress: Progress | bool | None = None,
         dialect: CsvDialect | None = None,
+        rejects: list[RejectedRow] | None = None,
+        duplicates: str = "error",
     ) -> Index:
         """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns.
 
@@ -150,6 +156,8 @@ class Index(Searchable):
                 files one after the other, those of a pattern by name. A file that is named twice is read twice.
             columns: as for build; the others are not read.
             dialect: how CSV files are written, where their first megabyte does not tell: CsvDialect(decimal=",").
+            rejects: a list that gets the rows of CSV files that cannot be read, which are left out; without it they are
+                an error, which names ten of them. The other rows keep their numbers.
 
         Parquet and Arrow files need pyarrow, and memory for the columns that are kept, some batches of 131,072 rows,
         and what build needs. CSV files and JSON Lines (.csv, .tsv, .txt, .jsonl, also with .gz, .bz2, .xz or .zst) are
@@ -157,8 +165,10 @@ class Index(Searchable):
         arguments and errors are those of build; IoError for files that cannot be read.
         """
         choice = Choice(attributes, id, label, columns, stored, missing, nulls)
-        taken = take_table(read_files(paths, choice, dialect), choice)
-        options = BuildOptions(value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress)
+        taken = take_table(read_files(paths, choice, dialect, rejects, unique_ids=duplicates == "error"), choice)
+        options = BuildOptions(
+            value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress, duplicates
+        )
         return cls._of_columns(taken, options)
 
     from_parquet = from_files  # the name under which people look for it
@@ -275,6 +285,19 @@ class Index(Searchable):
         steps = _core.Steps()
         steps.upsert(**self._schema.rows_of(table, id, label, nulls, needs_ids=True).arguments())
         return written(self._handle, steps, round_to_float32)
+
+    def update(self, table: Any, *, id: Any = None, label: Any = None, round_to_float32: bool = False) -> WriteResult:
+        """Changes some columns of rows that are there: those of the table, by name. The others keep their values, as do
+        labels. An id that is not in the index is an error. Changes that another thread makes meanwhile may be lost.
+
+        >>> index = Index.build({"price": [80, 120], "stock": [3, 0]})
+        >>> index.update({"id": [1], "stock": [5]}).replaced
+        1
+        >>> index.get(1)["price"], index.get(1)["stock"]
+        (120.0, 5.0)
+        """
+        columns = self._schema.some_columns_of(table, id, label)
+        return WriteResult(**_core.update(self._handle, **columns.arguments(), round_to_float32=round_to_float32))
 
     def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> int:
         """Erases rows and returns how many. Ids that are not in the index are ignored.

@@ -148,6 +148,29 @@ class Schema:
         taken = Columns(num_rows, list(self.attributes), columns, list(self.fields), fields)
         return with_rows(taken, source, id, label, nulls)
 
+    def some_columns_of(self, table: Any, id: Any, label: Any) -> Columns:
+        """As rows_of, of a table that may lack attributes, too."""
+        source = source_of(table)
+        if not source.has_names:
+            raise InvalidArgument("update takes a table whose columns have names")
+        replaced = self._undo_renaming(source)
+        id = self._role(id, source, replaced, self.id_name, "id")
+        label = self._role(label, source, replaced, self.label_name, "label" if self.has_labels else "")
+        if id is None:
+            raise InvalidArgument("update needs the ids of the rows: name their column, or give them, with id=...")
+        known = {*self._own, self.id_name, self.label_name, *(role for role in (id, label) if isinstance(role, str))}
+        for name in source.columns:
+            if name not in known:
+                raise InvalidArgument(f"the index has no column {name!r}{_core.did_you_mean(name, sorted(self._own))}")
+        attributes = [a for a in self.attributes if a.name in source.columns]
+        fields = [f for f in self.fields if f.name in source.columns]
+        columns = [_read_as(source.columns[a.name], a.format, a.name) for a in attributes]
+        field_columns = [_read_as(source.columns[f.name], f.format, f.name) for f in fields]
+        if not columns and not field_columns:
+            raise InvalidArgument("the table has no column besides ids and labels")
+        num_rows = len((columns or field_columns)[0])
+        return with_rows(Columns(num_rows, attributes, columns, fields, field_columns), source, id, label, "keep")
+
     @cached_property
     def _own(self) -> frozenset[str]:
         return frozenset([*self.names, *(field.name for field in self.fields)])

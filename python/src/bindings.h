@@ -8,6 +8,7 @@ namespace culmen::python {
 void bind_answers(nanobind::module_& module);
 void bind_filters(nanobind::module_& module);
 void bind_index(nanobind::module_& module);
+void bind_service(nanobind::module_& module);
 void bind_writes(nanobind::module_& module);
 void bind_device(nanobind::module_& module);
 void bind_csv(nanobind::module_& module);

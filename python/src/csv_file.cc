@@ -103,6 +103,10 @@ Table read_with_hints(const std::string& file, const ReadOptions& options) {
     const std::string text = error.what();
     if (error.remedy() == InputError::Remedy::give_decimal)
       throw InputError(text + " (dialect=CsvDialect(decimal=\".\") or \",\" says so)");
+    if (error.remedy() == InputError::Remedy::give_dates)
+      throw InputError(text + " (dialect=CsvDialect(dates=\"day-first\") or \"month-first\" says so)");
+    if (error.remedy() == InputError::Remedy::list_rejected)
+      throw InputError(text + " (rejects=[] takes such rows, and the others are read)");
     if (error.remedy() == InputError::Remedy::give_header)
       throw InputError(text + " (dialect=CsvDialect(header=True) or False says so)");
     throw;
@@ -116,20 +120,33 @@ nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attrib
                    std::vector<std::string> stored, bool drops_nulls,
                    const std::optional<std::string>& delimiter, const std::optional<std::string>& decimal,
                    const std::optional<std::string>& thousands, std::optional<bool> has_header,
-                   std::optional<std::vector<std::string>> null_words) {
+                   std::optional<std::vector<std::string>> null_words, const std::string& dates,
+                   bool unique_ids, const nb::object& reject) {
   ReadOptions options;
   for (const std::string& name : attributes) options.attributes.push_back({.name = name});
   options.id_column = id;
   options.label_column = label;
   options.columns = std::move(columns);
   options.stored = std::move(stored);
+  options.unique_ids = unique_ids;
   options.nulls = drops_nulls ? NullPolicy::drop : NullPolicy::keep;
-  options.dialect = {mark_of(delimiter), has_header, mark_of(decimal), mark_of(thousands),
-                     std::move(null_words)};
+  options.dialect = {.delimiter = mark_of(delimiter),
+                     .has_header = has_header,
+                     .decimal = mark_of(decimal),
+                     .thousands = mark_of(thousands),
+                     .null_words = std::move(null_words)};
+  if (!dates.empty())
+    options.dialect.dates = dates == "day-first" ? DateOrder::day_first : DateOrder::month_first;
   options.on_progress = [](std::uint64_t /*done*/, std::uint64_t /*total*/) {
     const GilAcquired acquired;
     check_signals();
   };
+  if (!reject.is_none())
+    options.on_rejected_row = [&reject](const RejectedRow& row) {
+      const GilAcquired acquired;
+      reject(row.line, row.column, nb::bytes(row.problem.data(), row.problem.size()),
+             nb::bytes(row.text.data(), row.text.size()));
+    };
   const std::string file = path_of(path);
   const auto table = std::make_shared<Table>(without_gil([&] { return read_with_hints(file, options); }));
   std::vector<std::uint64_t> dropped = std::move(table->dropped_rows);
@@ -145,7 +162,8 @@ void bind_csv(nb::module_& module) {
   module.def("read_csv", read_csv, nb::arg("path"), nb::arg("attributes"), nb::arg("id"), nb::arg("label"),
              nb::arg("columns").none(), nb::arg("stored"), nb::arg("drops_nulls"),
              nb::arg("delimiter").none(), nb::arg("decimal").none(), nb::arg("thousands").none(),
-             nb::arg("has_header").none(), nb::arg("null_words").none());
+             nb::arg("has_header").none(), nb::arg("null_words").none(), nb::arg("dates"),
+             nb::arg("unique_ids"), nb::arg("reject").none());
 }
 
 }  // namespace culmen::python

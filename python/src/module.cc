@@ -27,4 +27,5 @@ NB_MODULE(_core, module) {
   python::bind_arrow(module);
   python::bind_csv(module);
   python::bind_shard_calls(module);
+  python::bind_service(module);
 }

@@ -15,6 +15,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
+#include "culmen/update.h"
 #include "gil.h"
 #include "reports.h"
 #include "tables.h"
@@ -85,6 +86,20 @@ nb::dict write(Index& index, const Steps& steps, bool round_to_float32,
   return report(without_gil([&] { return steps.write(index, options); }));
 }
 
+nb::dict update_rows(Index& index, std::size_t num_rows, const nb::list& attributes, const nb::list& columns,
+                     const nb::list& fields, const nb::list& field_columns, const nb::object& ids,
+                     const nb::object& labels, const nb::object& dropped, std::string_view id_name,
+                     std::string_view label_name, bool round_to_float32) {
+  const HeldTable table(num_rows, attributes, columns, fields, field_columns, ids, labels, dropped, id_name,
+                        label_name);
+  try {
+    return report(
+        without_gil([&] { return update(index, table.view(), {.round_to_float32 = round_to_float32}); }));
+  } catch (const RowError& error) {
+    throw table.in_given_table(error);
+  }
+}
+
 // Opens all shards in this process for one batch, durably.
 nb::dict write_sharded(const nb::bytes& directory, const Steps& steps, bool round_to_float32) {
   const std::string path(directory.c_str(), directory.size());
@@ -124,6 +139,10 @@ void bind_writes(nb::module_& module) {
       .def("erase", &Steps::erase);
   module.def("write", write, nb::arg("index"), nb::arg("steps"), nb::arg("round_to_float32"),
              nb::arg("expected_version") = nb::none());
+  module.def("update", update_rows, nb::arg("index"), nb::arg("num_rows"), nb::arg("attributes"),
+             nb::arg("columns"), nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(),
+             nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"),
+             nb::arg("round_to_float32"));
   module.def("write_sharded", write_sharded);
   module.def("check", check);
   module.def("flush", released(&Index::flush));

@@ -92,6 +92,20 @@ def test_csv_dialects(tmp_path):
         culmen.Index.from_files(path, dialect=culmen.CsvDialect(delimiter="x"))
 
 
+def test_rejected_rows_are_listed(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_bytes(b"a,b\n1,1\nx,\xff\n3\n4,4\n")
+    with pytest.raises(culmen.InputError, match=r"p.csv:3:1: .*\n.*p.csv:4:2: .*rejects"):
+        culmen.Index.from_files(path, ["a"])
+    rejects = []
+    index = culmen.Index.from_files(path, ["a"], rejects=rejects)
+    assert index.ids().tolist() == [0, 3]
+    assert [(row.line, row.column, row.text) for row in rejects] == [(3, 1, "x,\ufffd"), (4, 2, "3")]
+    assert rejects[0].file == str(path) and "expected a number" in rejects[0].problem
+    with pytest.raises(culmen.InvalidArgument, match="CSV"):
+        culmen.Index.from_files(__file__, rejects=[])
+
+
 def test_json_lines(tmp_path):
     path = tmp_path / "p.jsonl"
     path.write_text('{"a": 1, "name": "x"}\n{"name": "y", "a": null}\n')

@@ -321,6 +321,49 @@ TEST(Kernels, FindTheHighestChildrenOnEveryTarget) {
   }
 }
 
+// Numbers in the domain of every function, of all sizes.
+double random_argument(Random& random) {
+  if (random.chance(0.05))
+    return random.pick({0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023, 1.0, 0x1.6a09e667f3bcdp-1});
+  return random.chance(0.5) ? random.uniform(0.01, 3)
+                            : std::ldexp(random.uniform(1, 2), random.between(-1074, 1000));
+}
+
+TEST(Kernels, AddTheValuesOfFunctionsAsPlainCodeDoesOnEveryTarget) {
+  for (const std::string& target : simd::available_targets()) {
+    const ForcedTarget forced(target);
+    Random random(6);
+    for (int trial = 0; trial < 2000; ++trial) {
+      NumberTerm term = {};
+      term.function = random.pick({TermFunction::near, TermFunction::decay_linear, TermFunction::decay_exp,
+                                   TermFunction::decay_gauss, TermFunction::log, TermFunction::log1p,
+                                   TermFunction::sqrt, TermFunction::saturate});
+      term.weight = random.uniform(-2, 2);
+      term.origin = random.uniform(0, 3);
+      term.scale = std::exp2(random.uniform(-8, 3));
+      constexpr double kPoison = -12345;
+      std::array<double, kFanOut + 8> x, sums, wanted;
+      x.fill(1);
+      sums.fill(kPoison);
+      const std::size_t count = random.below(kFanOut + 1);
+      for (std::size_t i = 0; i < count; ++i) {
+        x[i] = random_argument(random);
+        sums[i] = random.uniform(-1, 1);
+        wanted[i] = score_step(sums[i], term.weight, term.value(x[i]));
+      }
+      std::array<double, kFanOut + 8> bounds = sums;
+      simd::add_values(term, {0, 0}, x.data(), count, sums.data());
+      simd::add_values(term, term.margin(), x.data(), count, bounds.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(sums[i]), std::bit_cast<std::uint64_t>(wanted[i]))
+            << target << ", " << static_cast<int>(term.function) << " of " << x[i];
+        ASSERT_GE(bounds[i], sums[i]);
+      }
+      for (std::size_t i = (count + 7) / 8 * 8; i < sums.size(); ++i) ASSERT_EQ(sums[i], kPoison);
+    }
+  }
+}
+
 TEST(Kernels, HaveTheFastestTargetFirstAndAPlainOneToo) {
   const std::vector<std::string> targets = simd::available_targets();
   ASSERT_FALSE(targets.empty());

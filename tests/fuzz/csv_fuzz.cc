@@ -15,10 +15,19 @@ namespace {
 struct Outcome {
   Table table;
   std::string error;
+  std::string rejected;  // the rows that are left out, if they are listed
 };
 
-Outcome read(std::string_view text, const ReadOptions& options, char delimiter, const io::CsvTuning& tuning) {
+Outcome read(std::string_view text, ReadOptions options, char delimiter, const io::CsvTuning& tuning) {
   Outcome outcome;
+  std::uint64_t last_line = 0;
+  if (options.on_rejected_row)
+    options.on_rejected_row = [&](const RejectedRow& row) {
+      require(row.line >= last_line && !row.problem.empty(), "rejected rows come in order, with a reason");
+      last_line = row.line;
+      outcome.rejected +=
+          std::to_string(row.line) + ":" + std::to_string(row.column) + row.problem + row.text + '\n';
+    };
   try {
     io::MemorySource source(text);
     outcome.table = io::read_csv(source, "fuzz", options, delimiter, tuning);
@@ -114,6 +123,7 @@ ReadOptions options_of(std::uint8_t choice) {
   if (choice & 4) options.label_column = "name";
   if (choice & 8) options.attributes = {{"a"}};
   if (choice & 32) options.nulls = NullPolicy::reject;
+  if (choice & 64) options.on_rejected_row = [](const RejectedRow&) {};
   return options;
 }
 
@@ -133,6 +143,7 @@ std::vector<std::string> seed_inputs() {
           std::string(1, '\0') + sizes + "a,d,t\n1,2025-06-01,2025-06-01 12:30:00\n,,\n",
           std::string(1, '\0') + sizes + "preis;rate\n1.234,50;12 %\n\n-;0,23\n",
           std::string(1, '\0') + sizes + "1.5|2\n3|\"1,234\"\n",
+          "\x48" + sizes + "a,b\n1,2\nx,3\n4\n5,\"p\"q\n6,\"open\n7,31/12/2024\n",
           "\x08" + sizes + "a,d,t\n1,true,2025-06-01T12:30:00.5Z\nNA,x,2025-06-01T12:30+02:00\n"};
 }
 
@@ -178,6 +189,8 @@ std::vector<std::string> tokens() {
           "|",
           "1.234",
           "1,5",
+          "31.12.2024",
+          "12/31/2024 2:30 PM",
           "'",
           "%",
           "$",
@@ -198,6 +211,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Outcome whole = read(input, options, delimiter, {});
   const culmen::io::CsvTuning tiny{.window_bytes = 1 + sizes / 4u, .chunk_bytes = 1 + sizes % 32u};
   const Outcome cut = read(input, options, delimiter, tiny);
+  // What rows are that are left out may depend on what the first rows suggested.
+  const bool has_rejects = !whole.rejected.empty() || !cut.rejected.empty();
+  if (has_rejects && (cut.error.empty() != whole.error.empty() || cut.table.fields != whole.table.fields ||
+                      cut.table.attributes != whole.table.attributes))
+    return 0;
+  require(cut.rejected == whole.rejected, "the same rows are left out");
   // Of several faults, the one that is found may depend on what the first rows suggested.
   require(cut.error.empty() == whole.error.empty(),
           "an error, too: \"" + cut.error + "\" and \"" + whole.error + '"');

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/elementary.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
+#include "query/joint_terms.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
 
@@ -44,6 +46,55 @@ TEST(Elementary, HasExactValuesAndEnds) {
   EXPECT_EQ(exp2_of_minus(std::numeric_limits<double>::infinity()), 0);
   EXPECT_EQ(log_of(1), 0);
   EXPECT_NEAR(log_of(0x1p-1074), -1074 * std::log(2.0), 1e-12);
+}
+
+NumberTerm random_number_term(Random& random, double minimum, double maximum) {
+  NumberTerm term = {};
+  term.function = random.pick({TermFunction::near, TermFunction::decay_linear, TermFunction::decay_exp,
+                               TermFunction::decay_gauss, TermFunction::log, TermFunction::log1p,
+                               TermFunction::sqrt, TermFunction::saturate});
+  term.weight = random.uniform(-2, 2);
+  term.origin = random.uniform(minimum - 1, maximum + 1);
+  term.scale = std::exp2(random.uniform(-4, 4)) * (maximum - minimum);
+  term.minimum = minimum;
+  term.maximum = maximum;
+  return term;
+}
+
+TEST(JointAttribute, BoundsTheSumOfItsPartsOverAnyRange) {
+  Random random(2);
+  for (int trial = 0; trial < 500; ++trial) {
+    const double minimum = random.chance(0.3) ? 1e9 : random.uniform(0.001, 5);
+    const double maximum = minimum + std::exp2(random.uniform(-20, 10));
+    std::vector<NumberTerm> terms(1 + random.below(3));
+    const bool negated = random.chance(0.3);
+    for (NumberTerm& term : terms) {
+      term = random_number_term(random, minimum, maximum);
+      term.negated = negated;
+      if (negated) {
+        term.minimum = -maximum;
+        term.maximum = -minimum;
+      }
+    }
+    const double weight = random.chance(0.2) ? 0 : random.uniform(-2, 2);
+    const JointAttribute joint(weight, terms);
+    for (int range = 0; range < 20; ++range) {
+      double first = random.uniform(terms[0].minimum, terms[0].maximum);
+      double last = random.chance(0.2) ? first : random.uniform(terms[0].minimum, terms[0].maximum);
+      if (first > last) std::swap(first, last);
+      const double bound = joint.highest(first, last);
+      for (int row = 0; row < 20; ++row) {
+        const double stored = row == 0 ? first : row == 1 ? last : random.uniform(first, last);
+        double sum = weight * stored, size = std::fabs(sum);
+        for (const NumberTerm& term : terms) {
+          const double value = term.weight * term.value(term.of_stored(stored));
+          sum += value;
+          size += std::fabs(value);
+        }
+        ASSERT_LE(sum, bound + 0x1p-48 * size) << "trial " << trial;
+      }
+    }
+  }
 }
 
 template <typename F>

@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -205,6 +206,62 @@ TEST(QuestionQueue, StoppingAnswersWhatWaits) {
   }
   EXPECT_EQ(ids_of(first), (std::vector<std::int64_t>{7}));
   expect_error<Overload>(second);
+}
+
+// The answer, if the calling thread gave one.
+std::optional<Answered> answer_here(QuestionQueue& queue, std::vector<double> questions) {
+  std::optional<Answered> found;
+  Asked asked;
+  for (const double question : questions) asked.queries.push_back({.weights = {question}});
+  const std::thread::id here = std::this_thread::get_id();
+  asked.answer = [&found, here](Answered answered) {
+    EXPECT_EQ(std::this_thread::get_id(), here);
+    found = std::move(answered);
+  };
+  const bool is_answered = queue.answer_here(asked);
+  EXPECT_EQ(is_answered, found.has_value());
+  return found;
+}
+
+TEST(QuestionQueue, QuickQuestionsAreAnsweredHere) {
+  FakeSearch fake;
+  QuestionQueue queue(searching(fake), 1, 100);
+  EXPECT_EQ(answer_here(queue, {5}).value().results.front().hits.front().id, 5);
+  EXPECT_EQ(queue.stats().queries, 1U);
+  EXPECT_NE(answer_here(queue, {kRefused}).value().error, nullptr);
+  EXPECT_FALSE(answer_here(queue, {1, 2})) << "several are for the workers";
+}
+
+TEST(QuestionQueue, SlowQuestionsAreHandedOver) {
+  FakeSearch fake;
+  QuestionQueue queue(searching(fake), 1, 100);
+  EXPECT_FALSE(answer_here(queue, {kSlow}));
+  EXPECT_EQ(queue.stats().queries, 0U);
+  // The next one takes 20 ms: those after it are not expected to be quick.
+  fake.close();
+  std::thread opener([&fake] {
+    std::this_thread::sleep_for(milliseconds(20));
+    fake.open();
+  });
+  EXPECT_TRUE(answer_here(queue, {1}));
+  opener.join();
+  EXPECT_FALSE(answer_here(queue, {2}));
+  for (int i = 0; i < 100; ++i) {
+    std::future<Answered> quick = ask(queue, {3});
+    quick.wait();
+  }
+  EXPECT_TRUE(answer_here(queue, {4}));
+}
+
+TEST(QuestionQueue, NothingIsAnsweredHereBeforeThoseThatWait) {
+  FakeSearch fake;
+  QuestionQueue queue(searching(fake), 1, 100);
+  std::future<Answered> first = occupy(queue, fake);
+  std::future<Answered> second = ask(queue, {1});
+  EXPECT_FALSE(answer_here(queue, {2}));
+  fake.open();
+  EXPECT_EQ(ids_of(first), (std::vector<std::int64_t>{7}));
+  EXPECT_EQ(ids_of(second), (std::vector<std::int64_t>{1}));
 }
 
 }  // namespace

@@ -214,8 +214,8 @@ TEST(ColumnTypes, ThatAreGivenHoldForEveryCell) {
               "t.csv:3:2: expected an integer in column \"x\", found \"1.5\"");
     EXPECT_EQ(refused(ColumnType::floating, "x", tuning),
               "t.csv:3:2: expected a number in column \"x\", found \"x\"");
-    EXPECT_EQ(refused(ColumnType::boolean, "1", tuning),
-              "t.csv:3:2: expected true or false in column \"x\", found \"1\"");
+    EXPECT_EQ(refused(ColumnType::boolean, "2", tuning),
+              "t.csv:3:2: expected true or false in column \"x\", found \"2\"");
     EXPECT_EQ(refused(ColumnType::timestamp, "7", tuning),
               "t.csv:3:2: expected a timestamp without a zone, as in 2025-06-01 12:30:00 in column \"x\", "
               "found \"7\"");

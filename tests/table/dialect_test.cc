@@ -57,6 +57,7 @@ TEST(Dialect, DelimitersAreFound) {
   EXPECT_EQ(names_of(read("a;b\n1,5;2,25\n")), (Strings{"a", "b"}));
   EXPECT_EQ(names_of(read("a,b\n\"1;x\",2\n\"3;y\",4\n")), (Strings{"b"})) << "marks in quotes are none";
   EXPECT_EQ(names_of(read("a,n\n1,x;y\n2,z\n")), (Strings{"a"}));
+  EXPECT_EQ(names_of(read("a;b\n1\n2\n")), (Strings{"a;b"}));
   EXPECT_EQ(refusal_in("a;b,c\n1,2\n3\n"), "t.csv:3:2: expected 2 fields as in the header, found 1")
       << "a ragged file keeps the delimiter of its name, if the header has it";
 }
@@ -101,6 +102,9 @@ TEST(Dialect, ANumberElsewhereTells) {
   EXPECT_EQ(column_of(read("preis;rate\n15.990;0.5\n"), 0), (Numbers{15.99}));
   EXPECT_EQ(column_of(read("preis;menge\n15.990;1.234.567\n"), 0), (Numbers{15990}));
   EXPECT_EQ(remedy_in("preis;lat\n15,5;52.25\n"), InputError::Remedy::give_decimal) << "two tell otherwise";
+  EXPECT_EQ(column_of(read("a,b\n\"0,5\",1\n\"1,5\",2\n"), 0), (Numbers{0.5, 1.5}));
+  EXPECT_EQ(remedy_in("a,b\n\"3,5\",1\n\"1,5\",2\n"), InputError::Remedy::give_decimal) << "lists, perhaps";
+  EXPECT_EQ(names_of(read("a,b\n\"3,5\",1\n", with({.decimal = '.'}))), (Strings{"b"}));
   const Table table = read("price,pair\n0.5,\"1,5\"\n");
   EXPECT_EQ(names_of(table), (Strings{"price"})) << "among commas, 1,5 is a text";
 }
@@ -265,6 +269,69 @@ TEST(CellForm, NumbersAreReadInTheirForm) {
   }
   EXPECT_EQ(german.read_number("nan", scratch).number.kind, NumberKind::nan);
   EXPECT_EQ(german.read_number("-inf", scratch).number.kind, NumberKind::infinite);
+}
+
+using Days = std::vector<std::string>;
+
+// The only field of a table, beside attributes.
+Days days_in(std::string_view text, const ReadOptions& options = {}) {
+  const Table table = read(text, options);
+  EXPECT_EQ(table.fields.size(), 1u) << text;
+  EXPECT_EQ(table.fields[0].format.type, ColumnType::date) << text;
+  return fields_of(table);
+}
+
+TEST(Dialect, DatesAreReadAsTheyAreWritten) {
+  EXPECT_EQ(days_in("a,d\n1,31.12.2024\n2,1.2.2024\n3,2024-02-01\n4,2024/02/01\n"),
+            (Days{"20088", "19754", "19754", "19754"}));
+  EXPECT_EQ(days_in("a,d\n1,31/12/2024\n2,01/02/2024\n"), (Days{"20088", "19754"}));
+  EXPECT_EQ(days_in("a,d\n1,12/31/2024\n2,02/01/2024\n3,NA\n"), (Days{"20088", "19754", "-"}));
+  EXPECT_EQ(days_in("a;d\n1;31-12-2024\n2;01-02-2024\n"), (Days{"20088", "19754"}));
+  EXPECT_EQ(read("a,d\n1,31/12/2024\n").dialect.dates, DateOrder::day_first);
+  EXPECT_EQ(read("a,d\n1,31.12.2024\n").dialect.dates, std::nullopt);
+  EXPECT_EQ(describe(read("a,d\n1,12/31/2024\n").dialect), "months before days");
+}
+
+TEST(Dialect, DatesThatMayBeginWithEitherAreAskedFor) {
+  const std::string open = "a,d\n1,01/02/2024\n2,03/04/2024\n";
+  EXPECT_EQ(refusal_in(open),
+            "t.csv:2:2: no date says whether \"01/02/2024\" begins with the day or the month");
+  EXPECT_EQ(remedy_in(open), InputError::Remedy::give_dates);
+  EXPECT_EQ(days_in(open, with({.dates = DateOrder::day_first})), (Days{"19754", "19816"}));
+  EXPECT_EQ(days_in(open, with({.dates = DateOrder::month_first})), (Days{"19724", "19786"}));
+  EXPECT_EQ(remedy_in("a,d,e\n1,31/12/2024,12/31/2024\n"), InputError::Remedy::give_dates);
+  EXPECT_EQ(fields_of(read(open, {.types = {{"d", ColumnType::text}}}))[0], "'01/02/2024'");
+  // Where cells speak against each other, or are something else, they are texts.
+  for (const std::string other : {"13/13/2024", "12/31/2024", "31.02.2024x", "31/12/24", "soon"})
+    EXPECT_EQ(fields_of(read("a,d\n1,31/12/2024\n2," + other + "\n"))[1], "'" + other + "'");
+  EXPECT_EQ(fields_of(read("a,d\n1,1.2.3\n"))[0], "'1.2.3'");
+  EXPECT_EQ(fields_of(read("a,d\n1,31.02.2024\n"))[0], "'31.02.2024'") << "no such day";
+}
+
+TEST(Dialect, TimesFollowDates) {
+  const auto times = [](const std::string& cell) {
+    const Table table = read("a,t\n1," + cell + "\n");
+    return table.fields[0].format.type == ColumnType::timestamp ? fields_of(table)[0] : "no time";
+  };
+  EXPECT_EQ(times("31.12.2024 14:30"), "1735655400");
+  EXPECT_EQ(times("31/12/2024 14:30:05"), "1735655405");
+  EXPECT_EQ(times("12/31/2024 2:30 PM"), "1735655400");
+  EXPECT_EQ(times("12/31/2024 2:30:00pm"), "1735655400");
+  EXPECT_EQ(times("12/31/2024 12:00 AM"), "1735603200");
+  EXPECT_EQ(times("31.12.2024 9:05"), "1735635900");
+  EXPECT_EQ(times("2024/12/31T14:30:05.25Z"), "1735655405250");
+  for (const char* cell : {"31.12.2024 25:00", "31.12.2024 14", "12/31/2024 13:00 PM", "12/31/2024 0:30 am",
+                           "31.12.2024-14:30", "12/31/2024 PM", "12/31/2024 "})
+    EXPECT_EQ(times(cell), "no time") << cell;
+}
+
+TEST(Dialect, WordsAreBooleansWhereTheColumnIsSaidToHoldThem) {
+  const std::string text = "a,b\n1,yes\n2,No\n3,\n";
+  EXPECT_EQ(fields_of(read(text))[0], "'yes'");
+  EXPECT_EQ(fields_of(read(text, {.types = {{"b", ColumnType::boolean}}})), (Strings{"1", "0", "-"}));
+  EXPECT_EQ(fields_of(read("a,b\n1,0\n2,1\n", {.types = {{"b", ColumnType::boolean}}})), (Strings{"0", "1"}));
+  EXPECT_EQ(refusal_in("a,b\n1,maybe\n", {.types = {{"b", ColumnType::boolean}}}),
+            "t.csv:2:2: expected true or false in column \"b\", found \"maybe\"");
 }
 
 }  // namespace

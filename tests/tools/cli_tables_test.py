@@ -48,6 +48,33 @@ class DialectTest(Case):
         out = self.culmen("query", "g.index", "-w", "a=1", "--where", "b is null", "--missing", "fill")[0]
         self.assertEqual(len(out.splitlines()), 2)
 
+    def test_dates_that_may_begin_with_day_or_month_are_asked_for(self):
+        self.write("d.csv", "a,day\n1,01/02/2024\n2,03/04/2024\n")
+        self.refused("build", "d.csv", "-o", "d.index", code=3, says="--dates day-first or --dates month-first")
+        _, err = self.culmen("build", "d.csv", "-o", "d.index", "--dates", "day-first")
+        self.assertIn("read with days before months", err)
+        out = self.culmen("query", "d.index", "-w", "a=1", "--where", "day < '2024-03-01'")[0]
+        self.assertIn("2024-02-01", out)
+        out = self.culmen("inspect", "d.csv", "--dates", "month-first")[0]
+        self.assertIn(" --dates month-first ", out.splitlines()[-1])
+
+    def test_all_problems_are_told_at_once_or_listed(self):
+        self.write("r.csv", "id,a\n1,1\nx,2\n3,3\n4\n5,y\n6,6\n")
+        err = self.culmen("build", "r.csv", "-o", "r.index", "--id", "id", "--attributes", "a", code=3)[1]
+        self.assertRegex(err, r"r.csv:3:1: .*\n  r.csv:5:2: .*\n  r.csv:6:2: .* \(--rejects FILE leaves")
+        build = ("build", "r.csv", "-o", "r.index", "--id", "id", "--attributes", "a", "--rejects", "bad.csv")
+        self.assertIn("3 rows refused and left out: bad.csv says why", self.culmen(*build)[1])
+        listed = (self.dir / "bad.csv").read_text()
+        self.assertIn('5,2,"expected 2 fields as in the header, found 1",4\n', listed)
+        self.assertEqual(len(listed.splitlines()), 4)
+        self.write("s.csv", "id,a\n7,7\n8,z\n9,9\n")
+        self.culmen("insert", "r.index", "s.csv", "--rejects", "worse.csv")
+        self.assertIn('"8,z"', (self.dir / "worse.csv").read_text())
+        self.assertEqual(len(self.culmen("export", "r.index")[0].splitlines()), 6)
+        self.write("s.csv", "id,a\n10,10\n")
+        self.culmen("insert", "r.index", "s.csv", "--rejects", "worse.csv")
+        self.assertEqual((self.dir / "worse.csv").read_text(), "line,column,problem,row\n")
+
     def test_tabs_from_a_pipe_and_compressed_files(self):
         table = "a\tb\n1\t2\n3\t4\n"
         self.assertIn("2 rows, 2 attributes", self.culmen("build", "-", "-o", "t.index", stdin=table)[1])

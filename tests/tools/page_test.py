@@ -1,7 +1,9 @@
 """The page of culmen serve, in Chromium. Skipped without one."""
 
+import base64
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -11,6 +13,9 @@ import unittest
 from serve_test import ServeCase
 
 TABLE = "[...document.querySelectorAll('#rows tr')].map((row) => Number(row.dataset.id))"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+AXE = sorted(ROOT.glob("build/python-venv/lib/python3*/site-packages/axe_core_python/axe.min.js"))
+AXE = os.environ.get("CULMEN_AXE") or (AXE and AXE[0])  # axe-core, which scripts/test.sh installs
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
@@ -65,6 +70,15 @@ class Browser:
         assert "exceptionDetails" not in done, done
         return done["result"].get("value")
 
+    def show_as(self, width, theme):
+        screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **screen)
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+
+    def picture(self, **options):
+        """The whole page, as a PNG or what the options say."""
+        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True, **options)["data"])
+
     def key(self, name, code):
         for kind in ("rawKeyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code)
@@ -108,8 +122,8 @@ class PageTest(ServeCase):
     def table(self):
         return self.browser.run(TABLE)
 
-    def expected(self, *options):
-        out, _ = self.culmen("query", "table", *options, "--scale", "minmax", "--format", "json")
+    def expected(self, *options, scale="minmax"):
+        out, _ = self.culmen("query", "table", *options, "--scale", scale, "--format", "json")
         return [hit["id"] for hit in json.loads(out)["queries"][0]["results"]]
 
     def set(self, element, value, event="input"):
@@ -118,8 +132,8 @@ class PageTest(ServeCase):
             f" one.dispatchEvent(new Event('{event}')); }}"
         )
 
-    def shows(self, *options):
-        expected = self.expected(*options)
+    def shows(self, *options, scale="minmax"):
+        expected = self.expected(*options, scale=scale)
         self.wait(f"JSON.stringify({TABLE}) === '{json.dumps(expected, separators=(',', ':'))}'")
 
     def test_every_control(self):
@@ -165,6 +179,43 @@ class PageTest(ServeCase):
         self.wait("document.querySelector('#problem').textContent.includes('Move a slider')")
         self.assertEqual(self.browser.problems, [])
 
+    def test_scale_gaps_pictures_and_buttons(self):
+        self.set("#scale", "none", "change")
+        self.shows("-w", "price=-0.5,rating=0.5", scale="none")
+        self.set("#scale", "minmax", "change")
+        self.set("#missing", "fill", "change")
+        self.shows("-w", "price=-0.5,rating=0.5", "--missing", "fill")
+        self.browser.run("document.querySelector('#surprise').click()")
+        self.wait("document.querySelector('#slider-0').value !== '-0.5'")
+        weights = self.browser.run("['#slider-0', '#slider-1'].map((one) => document.querySelector(one).value)")
+        self.shows("-w", "price={},rating={}".format(*weights), "--missing", "fill")
+        before = self.browser.run("document.querySelector('#plot').toDataURL()")
+        self.set("#plot-x", "rating", "change")
+        self.assertNotEqual(self.browser.run("document.querySelector('#plot').toDataURL()"), before)
+        before = self.browser.run("document.querySelector('#plot').toDataURL()")
+        self.browser.run("document.querySelectorAll('#rows button')[1].click()")
+        self.assertNotEqual(self.browser.run("document.querySelector('#plot').toDataURL()"), before)
+        self.set("#map-x", "rating", "change")
+        self.browser.run("document.querySelector('#draw-map').click()")
+        self.wait("document.querySelector('#map-text').textContent.includes('two different')")
+        self.set("#map-y", "price", "change")
+        self.browser.run("document.querySelector('#draw-map').click()")
+        self.wait("document.querySelector('#map-text').textContent.includes('winners')")
+        # The lower right corner: rating 1, price -1.
+        self.browser.run(
+            "{ const map = document.querySelector('#map'), box = map.getBoundingClientRect();"
+            " map.dispatchEvent(new MouseEvent('click', {clientX: box.right - 2, clientY: box.bottom - 2})); }"
+        )
+        self.shows("-w", "price=-1,rating=1", "--missing", "fill")
+        before = self.browser.run("getComputedStyle(document.body).backgroundColor")
+        self.browser.run("document.querySelector('#theme').click()")
+        self.assertNotEqual(self.browser.run("getComputedStyle(document.body).backgroundColor"), before)
+        self.browser.run("document.querySelector('#copy').click()")
+        self.wait("document.querySelector('#copied').textContent !== ''")
+        self.set('#filters input[aria-label="rating at most"]', "3")
+        self.shows("-w", "price=-1,rating=1", "--missing", "fill", "--where", "rating <= 3")
+        self.assertEqual(self.browser.problems, [])
+
     def test_the_copied_command_line_gives_the_same_answer(self):
         self.load("#" + json.dumps({"weights": {"price": -0.25, "rating": 0.75}, "where": "city = 'Roma'", "k": 20}))
         self.shows("-w", "price=-0.25,rating=0.75", "-k", 20, "--where", "city = 'Roma'")
@@ -195,16 +246,27 @@ class PageTest(ServeCase):
         ids = self.browser.run("[...document.querySelectorAll('[id]')].map((one) => one.id)")
         self.assertEqual(len(ids), len(set(ids)))
         for width in (360, 820, 1440):
-            self.browser.call(
-                "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
-            )
             for theme in ("light", "dark"):
-                self.browser.call(
-                    "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}]
-                )
+                self.browser.show_as(width, theme)
                 self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth - innerWidth"), 0)
                 self.assertGreaterEqual(self.contrast("header p", "body"), 4.5)
                 self.assertGreaterEqual(self.contrast("dt", "section"), 4.5)
+
+    @unittest.skipUnless(AXE, "axe-core is not installed")
+    def test_axe_finds_nothing(self):
+        self.browser.run(pathlib.Path(AXE).read_text() + "; 0")
+        self.browser.run("document.querySelectorAll('#rows button')[0].click()")
+        self.browser.run("document.querySelectorAll('#rows button')[2].click()")
+        self.wait("document.querySelectorAll('#why .part').length === 4")
+        time.sleep(0.3)  # rows that appear are transparent at first
+        for width in (360, 820, 1440):
+            for theme in ("light", "dark"):
+                self.browser.show_as(width, theme)
+                found = self.browser.run(
+                    "axe.run().then(({violations}) => violations.map((one) =>"
+                    " `${one.id}: ${one.help}: ${one.nodes.map((node) => node.html).join(' ')}`))"
+                )
+                self.assertEqual(found, [], (width, theme))
 
     def contrast(self, text, ground):
         """The ratio of luminances of a text and what is behind it, as WCAG computes it."""
@@ -225,7 +287,7 @@ class PageTest(ServeCase):
             """new Promise((done) => {
               const slider = document.querySelector('#slider-1'), begin = performance.now();
               let answers = 0, longest = 0, last = begin, step = 0;
-              new MutationObserver(() => ++answers).observe(document.querySelector('#rows'), {childList: true});
+              new MutationObserver(() => ++answers).observe(document.querySelector('#time'), {childList: true});
               const frame = (now) => {
                 longest = Math.max(longest, now - last);
                 last = now;

@@ -111,6 +111,7 @@ class ServeSearchTest(ServeCase):
         weights = ("-w", "price=-1,rating=20")
         self.assertEqual(self.search(QUESTION), self.from_program(*weights, "-k", 3))
         self.assertEqual(self.search({"weights": [-1, 20]}), self.from_program(*weights))
+        self.assertEqual(self.search({**QUESTION, "k": 3.0}), self.search(QUESTION))
         for more, options in [
             ({"where": "price <= 120"}, ["--where", "price <= 120"]),
             ({"min_score": 60.5}, ["--min-score", "60.5"]),
@@ -155,6 +156,7 @@ class ServeSearchTest(ServeCase):
             ({"weights": {"price": 1e308}}, "overflow"),
             ({"weights": weights, "k": 0}, "k: expected 1 or more"),
             ({"weights": weights, "k": 2.5}, "k: expected a whole number"),
+            ({"weights": weights, "k": 1e300}, "k: expected a whole number"),
             ({"weights": weights, "k": 2**63}, "int64"),
             ({"weights": weights, "k": 101}, "100 rows"),
             ({"queries": [{"weights": weights, "k": 60}] * 2}, "100 rows"),
@@ -437,7 +439,9 @@ class ServeGuardTest(ServeCase):
             self.refuses(404, "nothing at this path", "GET", path)
         self.assertEqual(self.refuses(405, "POST", "GET", "/search")["Allow"], "POST")
         self.assertEqual(self.refuses(405, "GET", "DELETE", "/info")["Allow"], "GET, HEAD")
+        self.assertEqual(self.refuses(405, "GET or POST", "OPTIONS", "/get")["Allow"], "GET, HEAD, POST")
         self.refuses(405, "POST", "OPTIONS", "/search")
+        self.refuses(405, "GET", "TRACE", "/health")
         status, headers, body = self.ask("HEAD", "/health")
         self.assertEqual((status, headers["Content-Length"], body), (200, "16", ""))
 

@@ -1,12 +1,13 @@
-#include "shard/row_subset.h"
+#include "index/row_subset.h"
 
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 
-#include "culmen/sharded_index.h"
 #include "index/column_element.h"
 #include "index/table_shape.h"
 
@@ -46,13 +47,6 @@ Labels gathered_texts(const LabelsView& texts, std::span<const std::uint64_t> ro
 }
 
 }  // namespace
-
-std::vector<std::vector<std::uint64_t>> rows_by_shard(std::span<const std::int64_t> ids,
-                                                      std::uint32_t num_shards) {
-  std::vector<std::vector<std::uint64_t>> rows(num_shards);
-  for (std::size_t row = 0; row < ids.size(); ++row) rows[shard_of(ids[row], num_shards)].push_back(row);
-  return rows;
-}
 
 Table subset_of(const TableView& table, std::span<const std::int64_t> ids,
                 std::span<const std::uint64_t> rows) {
@@ -97,6 +91,24 @@ std::vector<std::int64_t> ids_of_rows(const TableView& table, std::int64_t first
               first_id + static_cast<std::int64_t>(run.first_number));
   }
   return ids;
+}
+
+std::optional<std::vector<std::uint64_t>> rows_of_distinct_ids(std::span<const std::int64_t> ids,
+                                                               Duplicates duplicates) {
+  const bool rising = std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end();
+  if (duplicates == Duplicates::error || rising) return std::nullopt;
+  std::vector<std::uint64_t> rows(ids.size());
+  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
+  tbb::parallel_sort(rows.begin(), rows.end(), [&](std::uint64_t a, std::uint64_t b) {
+    if (ids[a] != ids[b]) return ids[a] < ids[b];
+    return duplicates == Duplicates::first ? a < b : a > b;
+  });
+  rows.erase(std::unique(rows.begin(), rows.end(),
+                         [&](std::uint64_t a, std::uint64_t b) { return ids[a] == ids[b]; }),
+             rows.end());
+  if (rows.size() == ids.size()) return std::nullopt;
+  tbb::parallel_sort(rows.begin(), rows.end());
+  return rows;
 }
 
 }  // namespace culmen

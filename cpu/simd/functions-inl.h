@@ -1,0 +1,123 @@
+// add_values and add_bounds of cpu/simd/kernels.h: the functions of base/elementary.h and query/function_terms.h in
+// vectors, step by step as there. Compiled once per target (see cpu/simd/vectors-inl.h).
+#if defined(CULMEN_CPU_SIMD_FUNCTIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CULMEN_CPU_SIMD_FUNCTIONS_INL_H_
+#undef CULMEN_CPU_SIMD_FUNCTIONS_INL_H_
+#else
+#define CULMEN_CPU_SIMD_FUNCTIONS_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/elementary.h"
+#include "cpu/simd/kernels.h"
+#include "cpu/simd/vectors-inl.h"
+#include "query/function_terms.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace culmen::simd::HWY_NAMESPACE {
+
+using Words = hn::RebindToUnsigned<D>;
+
+// 2^-h of whole numbers 0 <= h <= 1022: written into the exponent by way of a sum whose last bits are the number.
+HWY_INLINE V PowerOfMinus(V h) {
+  const D d;
+  const V biased = hn::Sub(hn::Set(d, 0x1p52 + 1023), h);
+  return hn::BitCast(d, hn::ShiftLeft<52>(hn::BitCast(Words(), biased)));
+}
+
+HWY_INLINE V Exp2OfMinus(V t) {
+  const D d;
+  const V whole = hn::Round(hn::Min(t, hn::Set(d, kNothingLeftOfExp2)));
+  const V z = hn::Mul(hn::Sub(whole, t), hn::Set(d, kLn2));
+  V sum = hn::Zero(d);
+  series_of_exp([&](double inverse) { sum = Fma(sum, z, hn::Set(d, inverse)); });
+  // In two steps, of which only the second can round, as 2^-1022 is the smallest power that is a normal number.
+  const V most = hn::Min(whole, hn::Set(d, 1000));
+  const V power = hn::Mul(hn::Mul(sum, PowerOfMinus(most)), PowerOfMinus(hn::Sub(whole, most)));
+  return hn::IfThenElseZero(hn::Lt(t, hn::Set(d, kNothingLeftOfExp2)), power);
+}
+
+HWY_INLINE V LogOf(V x) {
+  const D d;
+  const Words words;
+  const auto is_tiny = hn::Lt(x, hn::Set(d, 0x1p-1022));
+  const V scaled = hn::IfThenElse(is_tiny, hn::Mul(x, hn::Set(d, 0x1p54)), x);
+  const auto bits = hn::BitCast(words, scaled);
+  const auto exponent_bits = hn::Or(hn::ShiftRight<52>(bits), hn::Set(words, 0x4330000000000000));
+  V e = hn::Sub(hn::BitCast(d, exponent_bits), hn::Set(d, 0x1p52 + 1022));
+  e = hn::Sub(e, hn::IfThenElseZero(is_tiny, hn::Set(d, 54)));
+  V m = hn::BitCast(
+      d, hn::Or(hn::And(bits, hn::Set(words, 0x000FFFFFFFFFFFFF)), hn::Set(words, 0x3FE0000000000000)));
+  const auto is_small = hn::Lt(m, hn::Set(d, kRootOfHalf));
+  m = hn::IfThenElse(is_small, hn::Add(m, m), m);
+  e = hn::Sub(e, hn::IfThenElseZero(is_small, hn::Set(d, 1)));
+  const V f = hn::Sub(m, hn::Set(d, 1));
+  const V s = hn::Div(f, hn::Add(hn::Set(d, 2), f));
+  const V square = hn::Mul(s, s);
+  V sum = hn::Set(d, 1.0 / kLastOfLog);
+  for (int odd = kLastOfLog - 2; odd >= 3; odd -= 2) sum = Fma(sum, square, hn::Set(d, 1.0 / odd));
+  const V rest = Fma(hn::Neg(f), s, hn::Mul(e, hn::Set(d, kLn2Low)));
+  const V small = Fma(hn::Mul(hn::Add(s, s), square), sum, rest);
+  return hn::Add(Fma(e, hn::Set(d, kLn2High), f), small);
+}
+
+template <TermFunction kFunction>
+HWY_INLINE V ValueOf(V x, V origin, V scale) {
+  const D d;
+  const V distance = hn::Abs(hn::Sub(x, origin));
+  if constexpr (kFunction == TermFunction::near) return hn::Neg(distance);
+  if constexpr (kFunction == TermFunction::log) return LogOf(x);
+  if constexpr (kFunction == TermFunction::log1p) return LogOf(hn::Add(hn::Set(d, 1), x));
+  if constexpr (kFunction == TermFunction::sqrt) return hn::Sqrt(x);
+  if constexpr (kFunction == TermFunction::saturate) return hn::Div(x, hn::Add(x, scale));
+  const V scaled = hn::Div(distance, scale);
+  if constexpr (kFunction == TermFunction::decay_linear)
+    return hn::Max(hn::Zero(d), hn::Sub(hn::Set(d, 1), hn::Mul(scaled, hn::Set(d, 0.5))));
+  if constexpr (kFunction == TermFunction::decay_exp) return Exp2OfMinus(scaled);
+  return Exp2OfMinus(hn::Mul(scaled, scaled));
+}
+
+template <TermFunction kFunction>
+void AddValuesOf(const NumberTerm& term, NumberTerm::Margin margin, const double* x, std::size_t count,
+                 double* sums) {
+  const D d;
+  const V origin = hn::Set(d, term.origin), scale = hn::Set(d, term.scale), weight = hn::Set(d, term.weight);
+  const V part = hn::Set(d, margin.part), least = hn::Set(d, margin.least);
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+    V value = ValueOf<kFunction>(hn::LoadU(d, x + i), origin, scale);
+    if (margin.least != 0) value = hn::Add(value, hn::Add(hn::Mul(part, hn::Abs(value)), least));
+    hn::StoreU(Fma(weight, value, hn::LoadU(d, sums + i)), d, sums + i);
+  }
+}
+
+inline void AddValues(const NumberTerm& term, NumberTerm::Margin margin, const double* x, std::size_t count,
+                      double* sums) {
+  const auto add = [&]<TermFunction kFunction>() { AddValuesOf<kFunction>(term, margin, x, count, sums); };
+  switch (term.function) {
+    case TermFunction::near:
+      return add.template operator()<TermFunction::near>();
+    case TermFunction::decay_linear:
+      return add.template operator()<TermFunction::decay_linear>();
+    case TermFunction::decay_exp:
+      return add.template operator()<TermFunction::decay_exp>();
+    case TermFunction::decay_gauss:
+      return add.template operator()<TermFunction::decay_gauss>();
+    case TermFunction::log:
+      return add.template operator()<TermFunction::log>();
+    case TermFunction::log1p:
+      return add.template operator()<TermFunction::log1p>();
+    case TermFunction::sqrt:
+      return add.template operator()<TermFunction::sqrt>();
+    case TermFunction::saturate:
+      return add.template operator()<TermFunction::saturate>();
+    case TermFunction::when:
+      break;
+  }
+}
+
+}  // namespace culmen::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggling guard

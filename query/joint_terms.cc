@@ -1,0 +1,109 @@
+#include "query/joint_terms.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <variant>
+
+namespace culmen {
+namespace {
+
+double weight_of(const ScoreChain& chain, std::int32_t attribute) {
+  for (int t = 0; t < chain.num_terms; ++t)
+    if (chain.terms[t].attribute == attribute) return chain.terms[t].weight;
+  return 0;
+}
+
+// Whether its values are numbers that a table can divide.
+bool has_range(const NumberTerm& term) {
+  const double range = term.maximum - term.minimum;
+  return range > std::numeric_limits<double>::min() && range < std::numeric_limits<double>::infinity();
+}
+
+std::vector<NumberTerm> terms_of_attribute(const FunctionTerms& functions, std::int32_t attribute) {
+  std::vector<NumberTerm> terms;
+  for (const FunctionTerms::Term& term : functions.terms())
+    if (const auto* number = std::get_if<NumberTerm>(&term);
+        number != nullptr && !number->is_field && number->column == attribute)
+      terms.push_back(*number);
+  return terms;
+}
+
+bool is_joined(const JointTerms& joint, std::int32_t attribute) {
+  return std::any_of(joint.attributes.begin(), joint.attributes.end(),
+                     [&](const JointAttribute& joined) { return joined.attribute() == attribute; });
+}
+
+}  // namespace
+
+JointAttribute::JointAttribute(double weight, std::span<const NumberTerm> terms)
+    : attribute_(terms.front().column), minimum_(terms.front().minimum) {
+  const double maximum = terms.front().maximum;
+  const double width = (maximum - minimum_) / kCells;
+  cells_per_unit_ = 1 / width;
+  // Where rounding may put a value into the next cell.
+  const double beyond = 0x1p-20 * width + 0x1p-50 * std::fmax(std::fabs(minimum_), std::fabs(maximum));
+  for (std::size_t c = 0; c < kCells; ++c) {
+    const double first = minimum_ + static_cast<double>(c) * width - beyond;
+    const double last = minimum_ + static_cast<double>(c + 1) * width + beyond;
+    double sum = weight * (weight > 0 ? last : first);
+    for (const NumberTerm& term : terms) sum += term.weight * term.highest_of_stored(first, last);
+    highest_[0][c] = sum;
+  }
+  for (std::size_t level = 1; level < kLevels; ++level) {
+    const std::size_t half = std::size_t{1} << (level - 1);
+    for (std::size_t c = 0; c < kCells; ++c)
+      highest_[level][c] =
+          std::fmax(highest_[level - 1][c], highest_[level - 1][std::min(c + half, kCells - 1)]);
+  }
+}
+
+std::size_t JointAttribute::cell_of(double value) const {
+  const double cell = std::fmax((value - minimum_) * cells_per_unit_, 0.0);
+  return std::min(static_cast<std::size_t>(std::fmin(cell, kCells)), kCells - 1);
+}
+
+double JointAttribute::highest(double first, double last) const {
+  const std::size_t from = cell_of(first), to = cell_of(last);
+  const auto level = static_cast<std::size_t>(std::bit_width(to - from + 1) - 1);
+  return std::fmax(highest_[level][from], highest_[level][to + 1 - (std::size_t{1} << level)]);
+}
+
+std::optional<JointTerms> join_terms(const ScoreChain& chain, const FunctionTerms& functions,
+                                     std::span<const RangePredicate> where, const Snapshot& snapshot,
+                                     std::span<const AttributeStats> stats, double largest) {
+  JointTerms joint;
+  std::vector<FunctionTerms::Term> others;
+  for (const FunctionTerms::Term& term : functions.terms()) {
+    const auto* number = std::get_if<NumberTerm>(&term);
+    if (number == nullptr || number->is_field || !has_range(*number)) {
+      others.push_back(term);
+      continue;
+    }
+    if (is_joined(joint, number->column)) continue;
+    const double weight = weight_of(chain, number->column);
+    const std::vector<NumberTerm> terms = terms_of_attribute(functions, number->column);
+    if (weight == 0 && terms.size() == 1) {
+      others.push_back(term);  // its own bound is as tight
+    } else {
+      joint.attributes.emplace_back(weight, terms);
+    }
+  }
+  if (joint.attributes.empty()) return std::nullopt;
+  joint.functions = FunctionTerms(std::move(others));
+  std::vector<Term> weights;
+  for (int t = 0; t < chain.num_terms; ++t)
+    if (!is_joined(joint, chain.terms[t].attribute)) weights.push_back(chain.terms[t]);
+  if (weights.empty()) weights.push_back({0, 0.0});
+  const ScoreChain of_others = {weights.data(), static_cast<int>(weights.size()), chain.offset};
+  joint.others = make_bound_plan(of_others, where, snapshot, stats);
+  const double roundings = 8.0 * (chain.num_terms + static_cast<double>(functions.terms().size())) + 64.0;
+  const double error = roundings * 0x1p-53 * largest + 0x1p-1000;
+  joint.others.base += error;
+  if (joint.others.capped) joint.others.capped->base += error;
+  return joint;
+}
+
+}  // namespace culmen

@@ -1,0 +1,53 @@
+// JointTerms: tighter bounds where an attribute counts in several parts of a score, as a weight and in a function, or in
+// several functions. The best of each part may be at another value, so that bounds of the parts add up to more than any
+// row has. Here an attribute's parts are bounded together, by a table over its range.
+//
+// These bounds are not chains like the score's own; what rounding may lose is added to them once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "query/bound_plan.h"
+#include "query/function_terms.h"
+
+namespace culmen {
+
+// All that one attribute adds to a score.
+class JointAttribute {
+ public:
+  // terms: those of the attribute, whose range must not be empty or a single value.
+  JointAttribute(double weight, std::span<const NumberTerm> terms);
+
+  std::int32_t attribute() const { return attribute_; }
+  // At least what it adds for any stored value from `first` to `last`.
+  double highest(double first, double last) const;
+
+ private:
+  static constexpr std::size_t kCells = 64, kLevels = 7;
+
+  std::size_t cell_of(double value) const;
+
+  std::int32_t attribute_;
+  double minimum_, cells_per_unit_;
+  // of 2^level cells, from each on
+  std::array<std::array<double, kCells>, kLevels> highest_;
+};
+
+struct JointTerms {
+  std::vector<JointAttribute> attributes;
+  BoundPlan others;         // a bound of the weights of other attributes
+  FunctionTerms functions;  // those that `attributes` does not cover
+};
+
+// Nothing if no attribute counts more than once. stats: of the stored values of all rows that are ranked. largest:
+// FunctionTerms::largest().
+std::optional<JointTerms> join_terms(const ScoreChain& chain, const FunctionTerms& functions,
+                                     std::span<const RangePredicate> where, const Snapshot& snapshot,
+                                     std::span<const AttributeStats> stats, double largest);
+
+}  // namespace culmen

@@ -1,0 +1,175 @@
+// Rows that are refused: all of them in one error, or listed and left out.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/table_io.h"
+#include "table/csv_batches.h"
+#include "table/csv_reader.h"
+#include "table/json_lines.h"
+#include "tests/table/reader_testing.h"
+
+namespace culmen::io {
+namespace {
+
+using culmen::testing::column_of;
+using culmen::testing::error_of;
+using Strings = std::vector<std::string>;
+using Numbers = std::vector<double>;
+
+struct Listed {
+  Strings problems;  // "line:column: problem"
+  Strings rows;
+
+  ReadOptions options(ReadOptions options = {}) {
+    options.on_rejected_row = [this](const RejectedRow& row) {
+      problems.push_back(std::to_string(row.line) + ":" + std::to_string(row.column) + ": " + row.problem);
+      rows.push_back(row.text);
+    };
+    return options;
+  }
+};
+
+Table read_text(std::string_view text, const ReadOptions& options, const CsvTuning& tuning = {}) {
+  MemorySource source(text);
+  return read_csv(source, "t.csv", options, ',', tuning);
+}
+
+TEST(Rejects, OneErrorNamesAllProblems) {
+  const ReadOptions options = {.attributes = {{"a"}}};
+  std::string text = "a,b\n1,1\nx,2\n3\n4,\"y\"z\n";
+  EXPECT_EQ(error_of<InputError>([&] { read_text(text, options); }),
+            "t.csv:3:1: expected a number in column \"a\", found \"x\"\n"
+            "t.csv:4:2: expected 2 fields as in the header, found 1\n"
+            "t.csv:5:2: text after the closing quote of a field");
+  for (int i = 0; i < 9; ++i) text += "w,1\n";
+  text += "1,2,3\n";
+  const std::string all = error_of<InputError>([&] { read_text(text, options); });
+  EXPECT_NE(all.find("\nt.csv:12:1: expected a number in column \"a\", found \"w\"\nand 3 more: 2 times "
+                     "expected a number in column \"a\"; 1 time expected 2 fields as in the header"),
+            std::string::npos)
+      << all;
+  for (int i = 0; i < 5'000; ++i) text += "w,1\n";
+  const std::string many = error_of<InputError>([&] { read_text(text, options); });
+  EXPECT_NE(many.find("\nand 990 more up to line 1002, where reading ended: 989 times "), std::string::npos)
+      << many;
+}
+
+TEST(Rejects, ListedRowsAreLeftOutAndTheOthersKeepTheirNumbers) {
+  Listed listed;
+  const Table table =
+      read_text("a,b\n1,x\nq,\"two\nlines\"\r\n2,\"y\"\n3\n4,z", listed.options({.attributes = {{"a"}}}));
+  EXPECT_EQ(column_of(table, 0), (Numbers{1, 2, 4}));
+  EXPECT_EQ(table.dropped_rows, (std::vector<std::uint64_t>{1, 3}));
+  EXPECT_EQ(table.num_dropped_rows, 2u);
+  EXPECT_EQ(table.num_rejected_rows, 2u);
+  EXPECT_EQ(table.location_of_row(2), "t.csv:7");
+  EXPECT_EQ(listed.problems, (Strings{"3:1: expected a number in column \"a\", found \"q\"",
+                                      "6:2: expected 2 fields as in the header, found 1"}));
+  EXPECT_EQ(listed.rows, (Strings{"q,\"two\nlines\"", "3"}));
+}
+
+TEST(Rejects, CellsOfRefusedRowsDoNotDecideTypes) {
+  Listed listed;
+  // The first pass takes b for numbers, and c for dates; a text in a refused row is none of b's values.
+  std::string text = "a,b,c\n";
+  for (int i = 0; i < 2'000; ++i) text += "1,2,2024-01-01\n";
+  const Table table = read_text(text + "1,word\n1,NA,2024-01-02\n", listed.options());
+  EXPECT_EQ(table.attributes.size(), 2u);
+  EXPECT_EQ(table.num_rows, 2'001u);
+  Listed again;
+  const Table typed = read_text(text + "x,word,word\n1,3,2024-01-02\n",
+                                again.options({.types = {{"a", ColumnType::floating}}}));
+  EXPECT_EQ(typed.attributes.size(), 2u);
+  EXPECT_EQ(typed.fields[0].format.type, ColumnType::date);
+  EXPECT_EQ(again.rows, Strings{"x,word,word"});
+  Listed first;
+  const Table small =
+      read_text("a,b\nx,word\n1,2\n", first.options({.types = {{"a", ColumnType::floating}}}));
+  EXPECT_EQ(small.attributes.size(), 2u) << "among the first rows, too";
+  EXPECT_EQ(first.rows, Strings{"x,word"});
+}
+
+TEST(Rejects, AreTheSameHoweverTheTextIsCut) {
+  constexpr std::string_view kRows[] = {"1,x,2\n",
+                                        "2,\"a,b\",3\n",
+                                        "3,\"c\nd\",4\n",
+                                        "x,y,5\n",
+                                        "6\n",
+                                        "7,p\"q,8\n",
+                                        "8,\"r\"s,9\n",
+                                        "\n",
+                                        "9,a,b,c\n",
+                                        "9,\"\",\n",
+                                        "10,\"z\nw\",v\n",
+                                        "11,\"open,2\n",
+                                        "12,\"q\"\"q\",1\n"};
+  std::mt19937_64 random(41);
+  for (int round = 0; round < 500; ++round) {
+    std::string text = "a,b,c\n1,first,1\n";
+    for (std::uint64_t i = 0, rows = random() % 40; i < rows; ++i) text += kRows[random() % std::size(kRows)];
+    const ReadOptions chosen = {.attributes = {{"a"}, {"c"}}};
+    Listed whole;
+    const Table table = read_text(text, whole.options(chosen));
+    EXPECT_EQ(table.num_rejected_rows, whole.rows.size());
+    for (const std::size_t bytes : {1, 7, 40}) {
+      Listed cut;
+      const Table same =
+          read_text(text, cut.options(chosen), {.window_bytes = 3 * bytes, .chunk_bytes = bytes});
+      EXPECT_EQ(cut.problems, whole.problems) << text;
+      EXPECT_EQ(cut.rows, whole.rows) << text;
+      EXPECT_EQ(same.dropped_rows, table.dropped_rows) << text;
+      ASSERT_EQ(same.num_rows, table.num_rows) << text;
+      for (std::size_t row = 0; row < table.num_rows; ++row)
+        EXPECT_EQ(same.location_of_row(row), table.location_of_row(row)) << text;
+    }
+    // The rows that are left are those of the file without the others.
+    std::string rest = text;
+    for (const std::string& row : whole.rows) rest.erase(rest.find("\n" + row + "\n"), row.size() + 1);
+    EXPECT_EQ(column_of(read_text(rest, chosen), 0), column_of(table, 0)) << text << "\nwithout:\n" << rest;
+  }
+}
+
+TEST(Rejects, OfJsonLinesAreLines) {
+  const std::string text = "{\"a\":1}\n{\"a\":\"x\"}\n[1]\n{\"a\":2\n\n{\"a\":3}\n{\"z\":\"\\\"\"}\n";
+  Listed listed;
+  const Table table = read_json_lines(std::make_unique<MemorySource>(text), "t.jsonl",
+                                      listed.options({.attributes = {{"a"}}, .columns = Strings{}}), {});
+  EXPECT_EQ(column_of(table, 0)[1], 3);
+  EXPECT_EQ(table.num_rows, 3u);
+  ASSERT_EQ(listed.rows.size(), 3u);
+  EXPECT_EQ(listed.rows, (Strings{"\"x\",", "[1]", "{\"a\":2"}));
+  EXPECT_EQ(listed.problems[1], "3:0: expected an object, found \"[1]\"");
+  EXPECT_EQ(table.location_of_row(1), "t.jsonl:6");
+}
+
+TEST(Rejects, OfBatchesCountAsRowsToSkip) {
+  const std::string text = "a,b\n1,1\nx,2\n3,3\n\"q\"q,4\n5,5\n6,6\n";
+  for (std::uint64_t skip = 0; skip <= 6; ++skip) {
+    Listed listed;
+    MemorySource source(text);
+    Numbers values, numbers;
+    const BatchTotals totals = read_csv_in_batches(
+        source, "t.csv", listed.options({.attributes = {{"a"}}}), ',', {.batch_rows = 2, .skip_rows = skip},
+        [&](const TableBatch& batch) {
+          for (std::size_t row = 0; row < batch.rows.num_rows; ++row) {
+            numbers.push_back(
+                static_cast<double>(batch.first_row + row_number(row, batch.rows.dropped_rows)));
+            values.push_back(numbers.back() + 1);
+          }
+        });
+    EXPECT_EQ(totals.num_rejected_rows, listed.rows.size());
+    Numbers expected;
+    for (const double number : {0, 2, 4, 5})
+      if (number >= static_cast<double>(skip)) expected.push_back(number);
+    EXPECT_EQ(numbers, expected) << skip;
+    EXPECT_EQ(listed.rows.size(), (skip <= 1 ? 1u : 0u) + (skip <= 3 ? 1u : 0u)) << skip;
+  }
+}
+
+}  // namespace
+}  // namespace culmen::io

@@ -1,0 +1,159 @@
+"""The shell of the program, completions, its manual page; rows with one id, and columns that are changed alone."""
+
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from program import PROGRAM, Case
+
+
+class ShellTest(Case):
+    def test_lines_of_a_pipe_are_questions(self):
+        self.build_numbers([[i, i % 3, 0] for i in range(30)])
+        questions = (
+            "a=1 -k 1\n\n# a comment\n-w b=1 -k 1 --show b\na=1 -k 1 --where 'b = 1'\ncolumns\nhelp\nquit\na=1\n"
+        )
+        out, err = self.culmen("shell", "index", stdin=questions)
+        self.assertEqual(err, "")
+        lines = out.splitlines()
+        self.assertEqual(lines[1], "1,29,29,29,2,0")
+        self.assertEqual(lines[2:4], ["rank,id,score,b", "1,2,2,2"])
+        self.assertTrue(lines[5].startswith("1,28,28,"))
+        self.assertIn("30 rows, 3 attributes", out)
+        self.assertIn("quit ends", lines[-1])
+
+    def test_the_first_error_of_a_pipe_ends_it(self):
+        self.build_numbers([[1, 2, 3]])
+        for line in ("zz=1", "a=1 --nonsense", 'a=1 --where "b'):
+            out, err = self.culmen("shell", "index", stdin=f"{line}\na=1\n", code=2)
+            self.assertEqual(out, "")
+            self.assertRegex(err, r"\Aculmen: [^\n]+\n\Z")
+
+    def test_questions_see_what_was_written_meanwhile(self):
+        self.build_numbers([[1, 2, 3]])
+        shell = subprocess.Popen([PROGRAM, "shell", "index"], stdin=-1, stdout=-1, cwd=self.dir, text=True)
+        self.addCleanup(shell.stdout.close)
+
+        def ask():
+            shell.stdin.write("a=1 -k 1\n")
+            shell.stdin.flush()
+            shell.stdout.readline()
+            return shell.stdout.readline()
+
+        self.assertTrue(ask().startswith("1,0,1,"))
+        self.write("more.csv", "id,a,b,c\n7,9,0,0\n")
+        self.culmen("insert", "index", "more.csv")
+        self.assertTrue(ask().startswith("1,7,9,"))
+        shell.stdin.close()
+        self.assertEqual(shell.wait(60), 0)
+
+    def test_a_terminal_goes_on_after_errors_and_interrupts(self):
+        self.build_numbers([[1, 2, 3]])
+        main, side = pty.openpty()
+        self.addCleanup(os.close, main)
+        shell = subprocess.Popen(
+            [PROGRAM, "query", "index"],
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            cwd=self.dir,
+            env={**os.environ, "HOME": str(self.dir), "TERM": "dumb"},
+        )
+        os.close(side)
+        self.read_until(main, "index> ")
+        os.write(main, b"zz=1\n")
+        self.assertIn("no attribute", self.read_until(main, "index> "))
+        shell.send_signal(signal.SIGINT)
+        os.write(main, b"a=2\n")
+        self.assertIn("score", self.read_until(main, "index> "))
+        os.write(main, b"quit\n")
+        deadline = time.monotonic() + 30
+        while shell.poll() is None and time.monotonic() < deadline:
+            self.read_some(main)
+        self.assertEqual(shell.wait(1), 0)
+
+    def read_some(self, terminal):
+        if not select.select([terminal], [], [], 0.2)[0]:
+            return ""
+        try:
+            return os.read(terminal, 4096).decode(errors="replace")
+        except OSError:
+            return ""
+
+    def read_until(self, terminal, text):
+        seen, deadline = "", time.monotonic() + 30
+        while text not in seen and time.monotonic() < deadline:
+            seen += self.read_some(terminal)
+        self.assertIn(text, seen)
+        return seen
+
+
+class CompletionTest(Case):
+    def test_bash_completes_commands_and_options(self):
+        script = self.culmen("help", "--completion", "bash")[0]
+        words = 'COMP_WORDS=({}); COMP_CWORD={}; _culmen; echo "${{COMPREPLY[@]}}"'
+        for typed, at, expected in (
+            ("culmen bu", 1, "build"),
+            ("culmen build --rej", 2, "--rejects"),
+            ("culmen help que", 2, "query"),
+            ("culmen query --rank", 2, "--rank-of"),
+        ):
+            done = subprocess.run(
+                ["bash", "-c", script + words.format(typed, at)], capture_output=True, text=True, check=False
+            )
+            self.assertEqual((done.stdout.strip(), done.stderr), (expected, ""), typed)
+        self.assertIn("bashcompinit", self.culmen("help", "--completion", "zsh")[0])
+        self.assertIn("-l rejects -d", self.culmen("help", "--completion", "fish")[0])
+
+    def test_the_manual_page_has_all_commands_and_options(self):
+        page = self.culmen("help", "--man")[0]
+        self.assertTrue(page.startswith(".TH CULMEN 1\n"))
+        for text in (".SS culmen build\n", ".SS culmen shell\n", "\\-\\-rejects FILE"):
+            self.assertIn(text, page)
+        if shutil.which("groff"):
+            done = subprocess.run(
+                ["groff", "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True, check=False
+            )
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class OneRowTest(Case):
+    def test_one_of_the_rows_with_an_id_is_kept(self):
+        self.write("d.csv", "id,a\n1,1\n2,2\n1,3\n3,4\n2,5\n")
+        self.refused("build", "d.csv", "-o", "d.index", "--id", "id", code=3, says="found 1 again")
+        for shards in ((), ("--shards", 2)):
+            for policy, expected in (("first", ["1,1", "2,2", "3,4"]), ("last", ["1,3", "2,5", "3,4"])):
+                _, err = self.culmen(
+                    *("build", "d.csv", "-o", f"d{len(shards)}{policy}.index", "--id", "id"),
+                    *("--duplicates", policy, *shards),
+                )
+                self.assertIn("3 rows", err)
+                self.assertIn("2 rows left out: another has its id", err)
+                out = self.culmen("get", f"d{len(shards)}{policy}.index", "--ids", "1,2,3")[0]
+                self.assertEqual(out.splitlines()[1:], expected)
+
+    def test_columns_that_are_not_given_keep_their_values(self):
+        self.write("t.csv", "id,name,a,b,city,day\n1,x,1,1.5,Roma,2024-01-01\n2,y,2,,,2024-01-02\n3,z,3,3.5,Wien,\n")
+        for shards in ((), ("--shards", 2)):
+            self.culmen("build", "t.csv", "-o", "t.index", "--id", "id", "--label", "name", "--force", *shards)
+            self.write("u.csv", "id,b,city\n2,9,Brno\n3,,\n")
+            self.assertIn("2 replaced", self.culmen("upsert", "t.index", "u.csv", "--partial")[1])
+            rows = self.culmen("get", "t.index", "--ids", "1,2,3")[0].splitlines()[1:]
+            self.assertEqual(rows, ["1,x,1,1.5,Roma,2024-01-01", "2,y,2,9,Brno,2024-01-02", "3,z,3,,,"])
+            self.write("u.csv", "id,day\n1,2025-01-01\n")
+            self.culmen("upsert", "t.index", "u.csv", "--partial")
+            self.assertIn("2025-01-01", self.culmen("get", "t.index", "--ids", "1")[0])
+            self.write("u.csv", "id,a\n1,5\n9,5\n")
+            self.refused("upsert", "t.index", "u.csv", "--partial", code=3, says="u.csv:3: id 9 is not in the index")
+            self.write("u.csv", "a\n5\n")
+            self.refused("upsert", "t.index", "u.csv", "--partial", code=2, says="no column")
+            shutil.rmtree(self.dir / "t.index")
+
+
+if __name__ == "__main__":
+    unittest.main()

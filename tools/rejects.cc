@@ -1,0 +1,46 @@
+#include "tools/rejects.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "culmen/error.h"
+#include "tools/csv_cell.h"
+#include "tools/numbers.h"
+#include "tools/streams.h"
+
+namespace culmen::tools {
+
+RejectsFile::RejectsFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) return;
+  file_ = std::make_unique<io::OutputFile>(path_);
+  file_->write("line,column,problem,row\n");
+}
+
+RejectsFile::~RejectsFile() {
+  if (num_rows_ == 0 || file_ == nullptr) return;
+  try {
+    file_->commit();
+  } catch (const Error&) {  // beside the error that ends the command
+  }
+}
+
+void RejectsFile::listen(ReadOptions& options) {
+  if (file_ != nullptr) options.on_rejected_row = [this](const RejectedRow& row) { write(row); };
+}
+
+void RejectsFile::write(const RejectedRow& row) {
+  ++num_rows_;
+  file_->write(fmt::format("{},{},{},{}\n", row.line, row.column == 0 ? "" : std::to_string(row.column),
+                           quoted_if_needed(row.problem), quoted_if_needed(row.text)));
+}
+
+void RejectsFile::finish(bool quiet) {
+  if (file_ == nullptr) return;
+  file_->commit();
+  file_.reset();
+  if (!quiet && num_rows_ > 0)
+    say("  {} refused and left out: {} says why\n", counted(num_rows_, "row"), path_);
+}
+
+}  // namespace culmen::tools
