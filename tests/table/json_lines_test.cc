@@ -74,7 +74,7 @@ TEST(JsonLines, BlankLinesAreNoRowsAndEmptyObjectsAre) {
     EXPECT_EQ(column_of(kept, 0)[3], 4);
     EXPECT_TRUE(std::isnan(column_of(kept, 0)[1]));
     EXPECT_EQ(kept.location_of_row(3), "t.jsonl:7");
-    const Table dropped = read_lines(text, {.columns = Strings(), .nulls = NullPolicy::drop});
+    const Table dropped = read_lines(text, {.nulls = NullPolicy::drop});
     EXPECT_EQ(column_of(dropped, 0), (Numbers{1, 4}));
     EXPECT_EQ(dropped.dropped_rows, (std::vector<std::uint64_t>{1, 2}));
   }

@@ -469,8 +469,9 @@ class QueryTest(Case):
     def test_what_has_blanks_around_it_is_read_back(self):
         self.write("t.csv", 'id," a ",t\n5,1,x\n6,2," y"\n')
         self.culmen("build", "t.csv", "-o", "index", "--id", "id")
-        self.assertEqual(self.culmen("export", "index", "-q")[0], 'id," a ",t\n5,1,x\n6,2," y"\n')
         self.culmen("export", "index", "out.csv")
+        header, *rows = (self.dir / "out.csv").read_text().splitlines()
+        self.assertEqual((header, sorted(rows)), ('id," a ",t', ["5,1,x", '6,2," y"']))
         self.culmen("upsert", "index", "out.csv")
 
     def test_export_writes_arrays(self):
