@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/calendar.h"
+#include "base/utf8.h"
 #include "coding/cursor_text.h"
 
 namespace culmen {
@@ -30,8 +31,9 @@ void append_number(std::int64_t value, std::string& text) {
 }
 
 void append_text(const std::string& value, std::string& text) {
-  const bool is_plain = std::all_of(value.begin(), value.end(),
-                                    [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  const bool is_plain = std::none_of(value.begin(), value.end(),
+                                     [](unsigned char c) { return c < ' ' || c == '"' || c == '\\'; }) &&
+                        find_invalid_utf8(value) == std::string_view::npos;
   if (!is_plain) {
     text += json_text(value);
     return;
