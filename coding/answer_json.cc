@@ -21,12 +21,12 @@ void append_number(double value, std::string& text) {
     text += "null";
     return;
   }
-  std::array<char, 64> digits;
+  std::array<char, 64> digits{};
   text.append(digits.data(), nlohmann::detail::to_chars(digits.data(), digits.data() + digits.size(), value));
 }
 
 void append_number(std::int64_t value, std::string& text) {
-  std::array<char, 24> digits;
+  std::array<char, 24> digits{};
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
