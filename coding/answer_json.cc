@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/calendar.h"
+#include "base/utf8.h"
 #include "coding/cursor_text.h"
 
 namespace culmen {
@@ -20,18 +21,19 @@ void append_number(double value, std::string& text) {
     text += "null";
     return;
   }
-  std::array<char, 64> digits;
+  std::array<char, 64> digits{};
   text.append(digits.data(), nlohmann::detail::to_chars(digits.data(), digits.data() + digits.size(), value));
 }
 
 void append_number(std::int64_t value, std::string& text) {
-  std::array<char, 24> digits;
+  std::array<char, 24> digits{};
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
 void append_text(const std::string& value, std::string& text) {
-  const bool is_plain = std::all_of(value.begin(), value.end(),
-                                    [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  const bool is_plain = std::none_of(value.begin(), value.end(),
+                                     [](unsigned char c) { return c < ' ' || c == '"' || c == '\\'; }) &&
+                        find_invalid_utf8(value) == std::string_view::npos;
   if (!is_plain) {
     text += json_text(value);
     return;

@@ -1,5 +1,6 @@
 #include "serve/message.h"
 
+#include <cstdint>
 #include <exception>
 #include <new>
 
@@ -41,6 +42,17 @@ Response current_error_response() {
   } catch (const std::exception& error) {
     return error_response(500, "Error", error.what());
   }
+}
+
+std::string log_line(const RequestHead& head, const Response& response, double seconds) {
+  Json line = {{"event", "request"},
+               {"method", head.method},
+               {"path", std::string(head.path().substr(0, 200))},
+               {"status", response.status},
+               {"bytes", response.body.size()},
+               {"us", static_cast<std::int64_t>(1e6 * seconds)}};
+  if (response.status == 500) line["error"] = response.body;
+  return json_text(line);
 }
 
 }  // namespace culmen::serve

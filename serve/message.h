@@ -34,6 +34,9 @@ Response body_too_large();
 // For what is being handled in a catch block.
 Response current_error_response();
 
+// A request that has its response, as a line of JSON.
+std::string log_line(const RequestHead& head, const Response& response, double seconds);
+
 // Makes a response: called by a thread that has time for it, and never more than once.
 using MakeResponse = std::function<Response()>;
 // Takes the response to one request. Any thread may call it, once.

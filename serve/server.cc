@@ -34,7 +34,6 @@
 #include <utility>
 #include <vector>
 
-#include "coding/json_text.h"
 #include "culmen/error.h"
 
 namespace culmen::serve {
@@ -221,7 +220,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     const std::string_view route = Service::route_of(head_.path());
     shared_.service.metrics().count(route, response.status, seconds);
-    if (shared_.options.logs_requests || response.status == 500) log(response, seconds);
+    if (shared_.options.logs_requests || response.status == 500)
+      shared_.log(log_line(head_, response, seconds));
     keeps_alive_ = keeps_alive_ && !shared_.stops && !has_unread_body_;
     written_head_ = head_of(response, version_, keeps_alive_);
     written_body_.clear();
@@ -229,17 +229,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
     stream_.expires_after(shared_.options.limits.request_time);
     const std::array<asio::const_buffer, 2> both = {asio::buffer(written_head_), asio::buffer(written_body_)};
     asio::async_write(stream_, both, bound(&Connection::on_written));
-  }
-
-  void log(const Response& response, double seconds) const {
-    Json line = {{"event", "request"},
-                 {"method", head_.method},
-                 {"path", std::string(head_.path().substr(0, 200))},
-                 {"status", response.status},
-                 {"bytes", response.body.size()},
-                 {"us", static_cast<std::int64_t>(1e6 * seconds)}};
-    if (response.status == 500) line["error"] = response.body;
-    shared_.log(json_text(line));
   }
 
   void on_written(error_code error, std::size_t) {
