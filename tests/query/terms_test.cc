@@ -55,7 +55,7 @@ NumberTerm random_number_term(Random& random, double minimum, double maximum) {
                                TermFunction::sqrt, TermFunction::saturate});
   term.weight = random.uniform(-2, 2);
   term.origin = random.uniform(minimum - 1, maximum + 1);
-  term.scale = std::exp2(random.uniform(-4, 4)) * (maximum - minimum);
+  term.scale = std::exp2(random.uniform(-4, 0)) * (maximum - minimum);
   term.minimum = minimum;
   term.maximum = maximum;
   return term;
@@ -65,18 +65,22 @@ TEST(JointAttribute, BoundsTheSumOfItsPartsOverAnyRange) {
   Random random(2);
   for (int trial = 0; trial < 500; ++trial) {
     const double minimum = random.chance(0.3) ? 1e9 : random.uniform(0.001, 5);
-    const double maximum = minimum + std::exp2(random.uniform(-20, 10));
+    const bool has_sentinel = random.chance(0.2);
+    const double maximum = has_sentinel ? std::numeric_limits<double>::max()
+                                        : minimum + std::exp2(random.uniform(-20, 10));
+    const double of_weights = has_sentinel ? 0x1p-8 : 1;  // so that no sum overflows
     std::vector<NumberTerm> terms(1 + random.below(3));
     const bool negated = random.chance(0.3);
     for (NumberTerm& term : terms) {
       term = random_number_term(random, minimum, maximum);
+      term.weight *= of_weights;
       term.negated = negated;
       if (negated) {
         term.minimum = -maximum;
         term.maximum = -minimum;
       }
     }
-    const double weight = random.chance(0.2) ? 0 : random.uniform(-2, 2);
+    const double weight = random.chance(0.2) ? 0 : of_weights * random.uniform(-2, 2);
     const JointAttribute joint(weight, terms);
     for (int range = 0; range < 20; ++range) {
       double first = random.uniform(terms[0].minimum, terms[0].maximum);
