@@ -16,10 +16,10 @@ double weight_of(const ScoreChain& chain, std::int32_t attribute) {
   return 0;
 }
 
-// Whether its values are numbers that a table can divide.
+// Whether its values are numbers that a table can divide, and so are cells.
 bool has_range(const NumberTerm& term) {
   const double range = term.maximum - term.minimum;
-  return range > std::numeric_limits<double>::min() && range < std::numeric_limits<double>::infinity();
+  return range > 0x1p-1000 && range < std::numeric_limits<double>::infinity();
 }
 
 std::vector<NumberTerm> terms_of_attribute(const FunctionTerms& functions, std::int32_t attribute) {
@@ -46,8 +46,9 @@ JointAttribute::JointAttribute(double weight, std::span<const NumberTerm> terms)
   // Where rounding may put a value into the next cell.
   const double beyond = 0x1p-20 * width + 0x1p-50 * std::fmax(std::fabs(minimum_), std::fabs(maximum));
   for (std::size_t c = 0; c < kCells; ++c) {
-    const double first = minimum_ + static_cast<double>(c) * width - beyond;
-    const double last = minimum_ + static_cast<double>(c + 1) * width + beyond;
+    // No value is outside of the range, where functions may not be numbers.
+    const double first = std::fmax(minimum_ + static_cast<double>(c) * width - beyond, minimum_);
+    const double last = std::fmin(minimum_ + static_cast<double>(c + 1) * width + beyond, maximum);
     double sum = weight * (weight > 0 ? last : first);
     for (const NumberTerm& term : terms) sum += term.weight * term.highest_of_stored(first, last);
     highest_[0][c] = sum;
