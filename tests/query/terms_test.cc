@@ -188,6 +188,30 @@ TEST(Terms, CountTimesInSeconds) {
   EXPECT_EQ(hits_of("down"), hits);
 }
 
+// Of ranges that no table of cells divides, and of the largest number, beyond which logarithms are none.
+TEST(Terms, OfOneAttributeAreBoundedOverAnyRange) {
+  for (const double largest : {3e-307, 1e-3, std::numeric_limits<double>::max()}) {
+    std::vector<double> values(3000);
+    for (std::size_t row = 0; row < values.size(); ++row)
+      values[row] = static_cast<double>(row * 7919 % values.size()) / 3000 * largest;
+    values[7] = largest;
+    TableView table;
+    table.num_rows = values.size();
+    table.attributes = {{"a"}};
+    table.columns = {values};
+    const Index index = Index::build(table, {.leaf_rows = 16});
+    for (const double origin : {0.0, 0.3 * largest, largest}) {
+      const Query query = {.weights = {0},
+                           .k = 5,
+                           .terms = {ScoreTerm::decay(0, origin, largest / 4),
+                                     ScoreTerm::decay(0, 0.5 * largest, largest / 8).times(-0.5),
+                                     ScoreTerm::log1p(0).times(0.001)}};
+      EXPECT_EQ(index.search(query, {.engine = Engine::bounded}).hits,
+                index.search(query, {.engine = Engine::scan}).hits);
+    }
+  }
+}
+
 TEST(Terms, AreReadAsTheyAreWritten) {
   const Index index = shop();
   for (const std::string text :
