@@ -334,5 +334,30 @@ TEST(Dialect, WordsAreBooleansWhereTheColumnIsSaidToHoldThem) {
             "t.csv:2:2: expected true or false in column \"b\", found \"maybe\"");
 }
 
+// Blanks around a cell change nothing, but keep it off the fast path.
+TEST(Dialect, ShapesOfSimpleNumbersAreThoseOfAll) {
+  constexpr std::string_view kLetters = "015.,-";
+  std::size_t num_numbers = 0;
+  for (std::size_t length = 1; length <= 6; ++length) {
+    std::size_t num_cells = 1;
+    for (std::size_t i = 0; i < length; ++i) num_cells *= kLetters.size();
+    for (std::size_t number = 0; number < num_cells; ++number) {
+      std::string cell;
+      for (std::size_t rest = number; cell.size() < length; rest /= kLetters.size())
+        cell += kLetters[rest % kLetters.size()];
+      const NumberShape shape = shape_of(cell), same = shape_of(" " + cell);
+      num_numbers += shape.is_number ? 1 : 0;
+      ASSERT_EQ(shape.is_number, same.is_number) << cell;
+      if (!shape.is_number) continue;
+      const auto marks = [](const NumberShape& of) {
+        return std::vector<bool>{of.has_point,       of.has_comma,      of.may_have_point, of.may_have_comma,
+                                 of.groups_by_point, of.groups_by_comma, of.ends_with_zero};
+      };
+      ASSERT_EQ(marks(shape), marks(same)) << cell;
+    }
+  }
+  EXPECT_GT(num_numbers, 1'000u);
+}
+
 }  // namespace
 }  // namespace culmen::io
