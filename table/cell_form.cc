@@ -246,7 +246,8 @@ bool shape_of_simple(std::string_view cell, NumberShape& shape) {
   const std::size_t num_whole = count_digits(cell);
   const std::string_view rest = cell.substr(num_whole);
   const std::size_t num_fraction = rest.empty() ? 0 : count_digits(rest.substr(1));
-  const bool has_mark = !rest.empty() && (rest[0] == '.' || rest[0] == ',') && rest.size() == 1 + num_fraction;
+  const bool has_mark =
+      !rest.empty() && (rest[0] == '.' || rest[0] == ',') && rest.size() == 1 + num_fraction;
   if (num_whole == 0 || (!rest.empty() && !has_mark)) return false;
   const bool is_open =
       has_mark && num_whole <= kGroupDigits && cell[0] != '0' && num_fraction == kGroupDigits;

@@ -292,6 +292,13 @@ TEST(Dialect, DatesAreReadAsTheyAreWritten) {
   EXPECT_EQ(describe(read("a,d\n1,12/31/2024\n").dialect), "months before days");
 }
 
+TEST(Dialect, FaultyCellsOfAnAttributeDoNotHideWhatItsNumbersTell) {
+  const std::string text = "preis;km\n1.234,50;15.990\nauf Anfrage;2.000\n";
+  EXPECT_EQ(remedy_in(text), InputError::Remedy::give_decimal) << "a column of texts";
+  EXPECT_EQ(refusal_in(text, {.attributes = {{"preis"}, {"km"}}}),
+            "t.csv:3:1: expected a number in column \"preis\", found \"auf Anfrage\"");
+}
+
 TEST(Dialect, DatesThatMayBeginWithEitherAreAskedFor) {
   const std::string open = "a,d\n1,01/02/2024\n2,03/04/2024\n";
   EXPECT_EQ(refusal_in(open),
@@ -350,7 +357,7 @@ TEST(Dialect, ShapesOfSimpleNumbersAreThoseOfAll) {
       ASSERT_EQ(shape.is_number, same.is_number) << cell;
       if (!shape.is_number) continue;
       const auto marks = [](const NumberShape& of) {
-        return std::vector<bool>{of.has_point,       of.has_comma,      of.may_have_point, of.may_have_comma,
+        return std::vector<bool>{of.has_point,       of.has_comma,       of.may_have_point, of.may_have_comma,
                                  of.groups_by_point, of.groups_by_comma, of.ends_with_zero};
       };
       ASSERT_EQ(marks(shape), marks(same)) << cell;
