@@ -203,9 +203,9 @@ bool CellForm::read_short_number(std::string_view cell, CellNumber& read) const 
   }
   std::uint64_t mantissa = 0;
   const auto take_digits = [&] {
-    const std::size_t count = count_digits(text);
-    for (std::size_t i = 0; i < count; ++i)
-      mantissa = 10 * mantissa + static_cast<std::uint64_t>(text[i] - '0');
+    std::size_t count = 0;
+    for (; count < text.size() && is_digit(text[count]); ++count)
+      mantissa = 10 * mantissa + static_cast<std::uint64_t>(text[count] - '0');
     text.remove_prefix(count);
     return count;
   };
@@ -238,8 +238,33 @@ bool CellForm::read_short_number(std::string_view cell, CellNumber& read) const 
   return true;
 }
 
+namespace {
+
+// Of digits with at most one mark among them, as most numbers are. Returns false for another cell.
+bool shape_of_simple(std::string_view cell, NumberShape& shape) {
+  if (cell.starts_with('-')) cell.remove_prefix(1);
+  const std::size_t num_whole = count_digits(cell);
+  const std::string_view rest = cell.substr(num_whole);
+  const std::size_t num_fraction = rest.empty() ? 0 : count_digits(rest.substr(1));
+  const bool has_mark =
+      !rest.empty() && (rest[0] == '.' || rest[0] == ',') && rest.size() == 1 + num_fraction;
+  if (num_whole == 0 || (!rest.empty() && !has_mark)) return false;
+  const bool is_open =
+      has_mark && num_whole <= kGroupDigits && cell[0] != '0' && num_fraction == kGroupDigits;
+  shape.is_number = true;
+  shape.ends_with_zero = cell.ends_with('0');
+  shape.may_have_point = is_open && rest[0] == '.';
+  shape.may_have_comma = is_open && rest[0] == ',';
+  shape.has_point = has_mark && !is_open && rest[0] == '.';
+  shape.has_comma = has_mark && !is_open && rest[0] == ',';
+  return true;
+}
+
+}  // namespace
+
 NumberShape shape_of(std::string_view cell) {
   NumberShape shape;
+  if (shape_of_simple(cell, shape)) return shape;
   const BareNumber bare = bare_number(cell);
   const auto is_written_with = [&](char decimal, char thousands) {
     std::string out;
@@ -257,7 +282,9 @@ NumberShape shape_of(std::string_view cell) {
   shape.has_comma = by_comma && has(',') && !is_open;
   for (const char decimal : {'.', ','}) {
     for (const char thousands : {',', '.', '\'', ' '}) {
-      if (by_point || by_comma || is_open || decimal == thousands || !is_written_with(decimal, thousands))
+      const bool is_there = thousands == ' ' || has(thousands);
+      if (by_point || by_comma || is_open || decimal == thousands || !is_there ||
+          !is_written_with(decimal, thousands))
         continue;
       // "555 123" may be anything, unless other numbers have a decimal mark beside such groups.
       if (thousands == ' ' && has(' ') && !has(decimal)) {

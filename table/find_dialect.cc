@@ -162,16 +162,44 @@ struct DateEvidence {
   }
 };
 
+// What columns are said to hold, whatever is in their cells.
+struct GivenColumn {
+  bool is_text = false;    // cells tell nothing
+  bool is_number = false;  // cells that are none are faults
+};
+
+std::vector<GivenColumn> given_columns(const SampleRecords& records, const ReadOptions& options,
+                                       bool has_header) {
+  std::vector<GivenColumn> columns(records.fields().size());
+  std::string scratch;
+  for (std::size_t i = 0; i < columns.size() && has_header; ++i) {
+    const std::string_view name = trim_blanks(field_value(records.fields()[i], scratch));
+    const auto is_called = [&](const auto& column) { return column.name == name; };
+    for (const GivenType& type : options.types) {
+      if (type.column != name) continue;
+      columns[i].is_text = type.type == ColumnType::text;
+      columns[i].is_number = type.type == ColumnType::floating || type.type == ColumnType::integer;
+    }
+    columns[i].is_number |= std::ranges::any_of(options.attributes, is_called);
+    if (!options.schema) continue;
+    columns[i].is_number |= std::ranges::any_of(options.schema->attributes, is_called);
+    for (const Field& field : options.schema->fields)
+      columns[i].is_text |= is_called(field) && field.is_text();
+  }
+  return columns;
+}
+
 struct SampledColumn {
   Evidence evidence;
   DateEvidence dates;
   ColumnForm form;
   bool holds_numbers = true;  // and missing values alone
   bool holds_dates = true;    // so
+  bool is_number = false;     // though some cells are none
   bool may_group_by_blank = false;
 
   void add_number(const NumberShape& shape, const SampledCell& cell) {
-    holds_numbers = shape.is_number;
+    holds_numbers = shape.is_number || is_number;
     if (!shape.is_number) return;
     if (!form.unit) form.unit = shape.unit;
     form.has_groups |= shape.has_groups();
@@ -186,13 +214,14 @@ struct SampledColumn {
   }
 };
 
-// `are_texts`: columns whose cells tell nothing.
-std::vector<SampledColumn> sample_columns(SampleRecords& records, const std::vector<bool>& are_texts,
+std::vector<SampledColumn> sample_columns(SampleRecords& records, const std::vector<GivenColumn>& given,
                                           const CellForm& words) {
-  const std::size_t num_columns = are_texts.size();
+  const std::size_t num_columns = given.size();
   std::vector<SampledColumn> columns(num_columns);
-  for (std::size_t i = 0; i < num_columns; ++i)
-    columns[i].holds_numbers = columns[i].holds_dates = !are_texts[i];
+  for (std::size_t i = 0; i < num_columns; ++i) {
+    columns[i].holds_numbers = columns[i].holds_dates = !given[i].is_text;
+    columns[i].is_number = given[i].is_number;
+  }
   std::string scratch;
   while (records.next()) {
     if (records.fields().size() != num_columns) continue;
@@ -231,21 +260,6 @@ void find_dates(const DateEvidence& evidence, FoundDialect& found, const std::st
   if (!order && evidence.day) order = DateOrder::day_first;
   if (!order && evidence.month) order = DateOrder::month_first;
   found.form.dates = order;
-}
-
-// Which columns are said to hold texts.
-std::vector<bool> text_columns(const SampleRecords& records, const ReadOptions& options, bool has_header) {
-  std::vector<bool> are_texts(records.fields().size());
-  std::string scratch;
-  for (std::size_t i = 0; i < are_texts.size() && has_header; ++i) {
-    const std::string_view name = trim_blanks(field_value(records.fields()[i], scratch));
-    for (const GivenType& type : options.types)
-      are_texts[i] = are_texts[i] || (type.column == name && type.type == ColumnType::text);
-    if (!options.schema) continue;
-    for (const Field& field : options.schema->fields)
-      are_texts[i] = are_texts[i] || (field.name == name && field.format.type == ColumnType::text);
-  }
-  return are_texts;
 }
 
 // In a file with commas between cells, numbers have decimal points, unless what they hold speaks against it. Numbers that
@@ -340,12 +354,12 @@ FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, co
   const std::size_t num_columns = has_records ? records.fields().size() : 0;
   if (!dialect.has_header)
     dialect.has_header = !has_records || find_header(records, num_columns, options, name);
-  const std::vector<bool> are_texts =
-      has_records ? text_columns(records, options, *dialect.has_header) : std::vector<bool>();
+  const std::vector<GivenColumn> given =
+      has_records ? given_columns(records, options, *dialect.has_header) : std::vector<GivenColumn>();
   if (!*dialect.has_header) records = SampleRecords(sample, is_whole, *dialect.delimiter);
   Evidence evidence;
   DateEvidence dates;
-  const std::vector<SampledColumn> columns = sample_columns(records, are_texts, found.form);
+  const std::vector<SampledColumn> columns = sample_columns(records, given, found.form);
   for (const SampledColumn& column : columns) {
     if (column.holds_numbers) evidence.merge(column.evidence);
     if (column.holds_dates) dates.merge(column.dates);

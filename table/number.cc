@@ -1,10 +1,8 @@
 #include "table/number.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <system_error>
@@ -64,33 +62,8 @@ ParsedNumber classify(std::string_view text, double value) {
   return {NumberKind::finite, value + 0.0};  // no -0
 }
 
-// Up to eight digits at once; the bytes of the text are those of a little-endian number.
-std::size_t read_eight_digits(const char* pos, std::uint64_t& mantissa) {
-  constexpr std::uint64_t kPowersOfTen[] = {1,       10,        100,        1'000,      10'000,
-                                            100'000, 1'000'000, 10'000'000, 100'000'000};
-  std::uint64_t bytes = 0;
-  std::memcpy(&bytes, pos, sizeof bytes);
-  const std::uint64_t digits = bytes ^ 0x3030303030303030;  // 0 to 9 where there is a digit
-  const std::uint64_t others = ((digits + 0x0606060606060606) | digits) & 0xF0F0F0F0F0F0F0F0;
-  const auto count = static_cast<std::size_t>(std::countr_zero(others) / 8);
-  if (count == 0) return 0;
-  // Zeros before the digits; then pairs, fours and all are joined.
-  std::uint64_t joined = digits << (64 - 8 * count);
-  joined = joined * 10 + (joined >> 8);
-  joined = ((joined & 0x000000FF000000FF) * 0x000F424000000064 +
-            ((joined >> 16) & 0x000000FF000000FF) * 0x0000271000000001) >>
-           32;
-  mantissa = mantissa * kPowersOfTen[count] + joined;
-  return count;
-}
-
 std::size_t read_digits(const char*& pos, const char* end, std::uint64_t& mantissa) {
   const char* const begin = pos;
-  if (std::endian::native == std::endian::little && end - pos >= 8) {
-    const std::size_t count = read_eight_digits(pos, mantissa);
-    pos += count;
-    if (count < 8) return count;
-  }
   for (; pos != end && is_digit(*pos); ++pos)
     mantissa = 10 * mantissa + static_cast<std::uint64_t>(*pos - '0');
   return static_cast<std::size_t>(pos - begin);

@@ -61,10 +61,10 @@ def _read_csv(
     marks = (dialect.delimiter, dialect.decimal, dialect.thousands)
     if any(mark is not None and (not isinstance(mark, str) or len(mark) > 1) for mark in marks):
         raise InvalidArgument(f"the marks of a dialect are single characters: {dialect}")
-    form = (*marks, dialect.header, None if dialect.null_words is None else list(map(str, dialect.null_words)))
     if dialect.dates not in (None, "day-first", "month-first"):
         raise InvalidArgument(f'dates are "day-first" or "month-first", not {dialect.dates!r}')
-    form = (*form, dialect.dates or "")
+    null_words = None if dialect.null_words is None else list(map(str, dialect.null_words))
+    form = (*marks, dialect.header, null_words, dialect.dates or "")
     ranked = [] if choice.attributes is None else list(preferences_of(choice.attributes, ()))
     stored = list(map(str, choice.stored or ()))
     columns = None if choice.columns is None else list(dict.fromkeys([*map(str, choice.columns), *stored]))

@@ -294,7 +294,7 @@ class Index(Searchable):
         >>> index.update({"id": [1], "stock": [5]}).replaced
         1
         >>> index.get(1)["price"], index.get(1)["stock"]
-        (120.0, 5.0)
+        (120, 5)
         """
         columns = self._schema.some_columns_of(table, id, label)
         return WriteResult(**_core.update(self._handle, **columns.arguments(), round_to_float32=round_to_float32))

@@ -35,7 +35,14 @@ def main() -> None:
         path = os.path.join(folder, "autos.csv")
         write_export(path)
         rejects: list[culmen.RejectedRow] = []
-        cars = culmen.Index.from_files(path, ["preis:low", "km:low"], id="nr", label="modell", rejects=rejects)
+        cars = culmen.Index.from_files(
+            path,
+            ["preis:low", "km:low"],
+            id="nr",
+            label="modell",
+            dialect=culmen.CsvDialect(decimal=","),  # of whole numbers such as 15.990 nothing tells
+            rejects=rejects,
+        )
     print(f"{len(cars)} cars; left out: line {rejects[0].line}, {rejects[0].problem}")
 
     print("\ncheap and hardly driven, one of each make, registered since 2020:")

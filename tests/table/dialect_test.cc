@@ -292,6 +292,13 @@ TEST(Dialect, DatesAreReadAsTheyAreWritten) {
   EXPECT_EQ(describe(read("a,d\n1,12/31/2024\n").dialect), "months before days");
 }
 
+TEST(Dialect, FaultyCellsOfAnAttributeDoNotHideWhatItsNumbersTell) {
+  const std::string text = "preis;km\n1.234,50;15.990\nauf Anfrage;2.000\n";
+  EXPECT_EQ(remedy_in(text), InputError::Remedy::give_decimal) << "a column of texts";
+  EXPECT_EQ(refusal_in(text, {.attributes = {{"preis"}, {"km"}}}),
+            "t.csv:3:1: expected a number in column \"preis\", found \"auf Anfrage\"");
+}
+
 TEST(Dialect, DatesThatMayBeginWithEitherAreAskedFor) {
   const std::string open = "a,d\n1,01/02/2024\n2,03/04/2024\n";
   EXPECT_EQ(refusal_in(open),
@@ -332,6 +339,31 @@ TEST(Dialect, WordsAreBooleansWhereTheColumnIsSaidToHoldThem) {
   EXPECT_EQ(fields_of(read("a,b\n1,0\n2,1\n", {.types = {{"b", ColumnType::boolean}}})), (Strings{"0", "1"}));
   EXPECT_EQ(refusal_in("a,b\n1,maybe\n", {.types = {{"b", ColumnType::boolean}}}),
             "t.csv:2:2: expected true or false in column \"b\", found \"maybe\"");
+}
+
+// Blanks around a cell change nothing, but keep it off the fast path.
+TEST(Dialect, ShapesOfSimpleNumbersAreThoseOfAll) {
+  constexpr std::string_view kLetters = "015.,-";
+  std::size_t num_numbers = 0;
+  for (std::size_t length = 1; length <= 6; ++length) {
+    std::size_t num_cells = 1;
+    for (std::size_t i = 0; i < length; ++i) num_cells *= kLetters.size();
+    for (std::size_t number = 0; number < num_cells; ++number) {
+      std::string cell;
+      for (std::size_t rest = number; cell.size() < length; rest /= kLetters.size())
+        cell += kLetters[rest % kLetters.size()];
+      const NumberShape shape = shape_of(cell), same = shape_of(" " + cell);
+      num_numbers += shape.is_number ? 1 : 0;
+      ASSERT_EQ(shape.is_number, same.is_number) << cell;
+      if (!shape.is_number) continue;
+      const auto marks = [](const NumberShape& of) {
+        return std::vector<bool>{of.has_point,       of.has_comma,       of.may_have_point, of.may_have_comma,
+                                 of.groups_by_point, of.groups_by_comma, of.ends_with_zero};
+      };
+      ASSERT_EQ(marks(shape), marks(same)) << cell;
+    }
+  }
+  EXPECT_GT(num_numbers, 1'000u);
 }
 
 }  // namespace
