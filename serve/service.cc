@@ -168,7 +168,7 @@ Service::Service(AnyIndex index, const ServeOptions& options, std::function<void
     : options_(options),
       guard_(options),
       index_(std::move(index), options, report),
-      searcher_(index_.index(), copy_to_devices(index_.index(), options), report),
+      searcher_(index_.index(), copy_to_devices(index_.index(), options), std::move(report)),
       tasks_(kNumTaskThreads, kMaxTasks),
       queue_([this](std::span<const Query> queries,
                     const SearchOptions& how) { return search_index(queries, how); },
