@@ -264,6 +264,22 @@ TEST(Terms, AreRefusedIfTheyCannotBe) {
   EXPECT_NE(without({ScoreTerm::sqrt("price").times(0)}).find("all weights are zero"), std::string::npos);
 }
 
+TEST(Terms, AreRefusedIfASumWithinAFunctionCouldOverflow) {
+  const std::vector<double> values = {1, 1e308};
+  TableView table;
+  table.num_rows = values.size();
+  table.attributes = {{"a"}};
+  table.columns = {values};
+  const Index index = Index::build(table);
+  const auto fault = [&](double half) {
+    return refusal_of([&] {
+      (void)index.search({.weights = {0}, .terms = {ScoreTerm::saturate("a", half)}});
+    });
+  };
+  EXPECT_NE(fault(1e308).find("overflow"), std::string::npos);
+  EXPECT_EQ(fault(1e307), "it was taken");
+}
+
 // A hundred thousand rows: the best few of a term that the tree knows are found in few leaves.
 TEST(Terms, Prune) {
   Random random(3);
