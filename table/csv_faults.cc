@@ -24,7 +24,9 @@ std::string_view unit_name(TimeUnit unit) {
 }
 
 std::string place_of(const std::string& name, std::uint64_t line, std::size_t column) {
-  return name + ":" + std::to_string(line) + (column == 0 ? "" : ":" + std::to_string(column)) + ": ";
+  std::string place = name + ":" + std::to_string(line);
+  if (column > 0) place.append(":").append(std::to_string(column));
+  return place + ": ";
 }
 
 std::string counted_faults(std::size_t count) {
