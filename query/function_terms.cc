@@ -317,7 +317,8 @@ double NumberTerm::highest_of_stored(double first, double last) const {
 }
 
 double NumberTerm::largest(double first, double last) const {
-  if (function == TermFunction::saturate && last + scale == kInfinity) return kInfinity;  // x / (x + h) would be 0
+  if (function == TermFunction::saturate && last + scale == kInfinity)
+    return kInfinity;  // x / (x + h) would be 0
   NumberTerm lifts = *this, lowers = *this;
   lifts.weight = 1;
   lowers.weight = -1;

@@ -66,8 +66,8 @@ TEST(JointAttribute, BoundsTheSumOfItsPartsOverAnyRange) {
   for (int trial = 0; trial < 500; ++trial) {
     const double minimum = random.chance(0.3) ? 1e9 : random.uniform(0.001, 5);
     const bool has_sentinel = random.chance(0.2);
-    const double maximum = has_sentinel ? std::numeric_limits<double>::max()
-                                        : minimum + std::exp2(random.uniform(-20, 10));
+    const double maximum =
+        has_sentinel ? std::numeric_limits<double>::max() : minimum + std::exp2(random.uniform(-20, 10));
     const double of_weights = has_sentinel ? 0x1p-8 : 1;  // so that no sum overflows
     std::vector<NumberTerm> terms(1 + random.below(3));
     const bool negated = random.chance(0.3);
@@ -272,9 +272,8 @@ TEST(Terms, AreRefusedIfASumWithinAFunctionCouldOverflow) {
   table.columns = {values};
   const Index index = Index::build(table);
   const auto fault = [&](double half) {
-    return refusal_of([&] {
-      (void)index.search({.weights = {0}, .terms = {ScoreTerm::saturate("a", half)}});
-    });
+    return refusal_of(
+        [&] { (void)index.search({.weights = {0}, .terms = {ScoreTerm::saturate("a", half)}}); });
   };
   EXPECT_NE(fault(1e308).find("overflow"), std::string::npos);
   EXPECT_EQ(fault(1e307), "it was taken");
