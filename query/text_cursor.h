@@ -5,11 +5,14 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
+#include "base/below_one.h"
 #include "culmen/error.h"
 #include "culmen/filter.h"
 #include "query/filter_words.h"
@@ -87,14 +90,20 @@ class TextCursor {
     return result;
   }
 
-  // None: there is none, or it is not finite.
+  // None: there is none, or it is not finite. One that is too small is 0.
   std::optional<Literal> number() {
     // from_chars knows no plus sign; one before a minus sign is no number.
     const std::size_t start = position_;
     if (position_ + 1 < text_.size() && text_[position_] == '+' && text_[position_ + 1] != '-') ++position_;
     const char *const first = text_.data() + position_, *const last = text_.data() + text_.size();
     double value = 0;
-    const auto [end, error] = std::from_chars(first, last, value);
+    auto [end, error] = std::from_chars(first, last, value);
+    const bool is_tiny = error == std::errc::result_out_of_range &&
+                         is_below_one({first, static_cast<std::size_t>(end - first)});
+    if (is_tiny) {
+      value = 0;
+      error = {};
+    }
     if (error != std::errc() || !std::isfinite(value)) {
       position_ = start;
       return {};

@@ -7,6 +7,7 @@
 #include <limits>
 #include <system_error>
 
+#include "base/below_one.h"
 #include "table/text.h"
 
 namespace culmen::io {
@@ -23,25 +24,6 @@ bool is_digit(char c) {
 std::string_view drop_plus(std::string_view text) {
   const bool plus_then_number = text.size() >= 2 && text[0] == '+' && text[1] != '-' && text[1] != '+';
   return plus_then_number ? text.substr(1) : text;
-}
-
-// std::from_chars does not distinguish overflow from underflow. The value is below 1 if its first digit other than 0 is
-// after the decimal point once the exponent has moved the point.
-bool is_below_one(std::string_view text) {
-  const std::size_t exponent_pos = text.find_first_of("eE");
-  const std::string_view mantissa = text.substr(0, exponent_pos);
-  const std::size_t first_digit = mantissa.find_first_of("123456789");
-  if (first_digit == std::string_view::npos) return true;
-  if (exponent_pos == std::string_view::npos) return mantissa.find('.') < first_digit;
-  const std::string_view exponent = text.substr(exponent_pos + 1);
-  const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
-  const auto distance = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first_digit);
-  std::int64_t shift = 0;
-  const std::string_view digits = exponent.substr(exponent.empty() || is_digit(exponent[0]) ? 0 : 1);
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), shift);
-  const bool negative = !exponent.empty() && exponent[0] == '-';
-  if (parsed.ec == std::errc::result_out_of_range) return negative;
-  return distance + (negative ? -shift : shift) <= 0;
 }
 
 // Compares the digits of an integer literal other than 0 with all those of the float64 nearest to it.

@@ -155,6 +155,8 @@ TEST(Terms, ScoreAsTheContractSays) {
   EXPECT_EQ(scores_of("saturate(reviews, 10)"), (Scores{1000.0 / 1010, 0.5, 3.0 / 13, 0}));
   EXPECT_EQ(scores_of("log(reviews)").size(), 3U) << "of 0 there is none";
   EXPECT_EQ(scores_of("log1p(reviews)").back(), 0);
+  EXPECT_EQ(scores_of("near(price, 1e-400)"), (Scores{-80, -95, -120, -300})) << "the nearest number is 0";
+  EXPECT_EQ(scores_of("1e-400 * near(price, 9)", {0, 1}), (Scores{9.5, 9, 8, 7}));
   EXPECT_EQ(scores_of("2 * [brand = 'LG'] + [brand = 'Sony']"), (Scores{2, 2, 1, 1}));
   EXPECT_EQ(scores_of("[brand = 'LG' and price < 200] - 4*[\"rating\" >= 9]"), (Scores{0, 0, -3, -4}));
   EXPECT_EQ(scores_of("[brand = 'a ] in a text'] + 0 * log(reviews)", {0, 1}), (Scores{9.5, 9, 8, 7}));
@@ -236,6 +238,7 @@ TEST(Terms, SayWhatIsWrongWithTheirText) {
   EXPECT_NE(fault("decay(price, 1, 2, cubic)").find("linear, exp or gauss"), std::string::npos);
   EXPECT_NE(fault("near(price, 1) near(price, 2)").find("expected `+`, `-` or the end"), std::string::npos);
   EXPECT_NE(fault("price").find("expected a function"), std::string::npos);
+  EXPECT_NE(fault("near(price, 1e400)").find("expected a finite number"), std::string::npos);
   EXPECT_NE(fault("near(price, 1) +").find("expected a function"), std::string::npos);
 }
 
