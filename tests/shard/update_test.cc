@@ -154,7 +154,7 @@ TEST(Duplicates, LeaveOneRowOfEachId) {
   const std::array<double, 6> values = {0, 1, 2, 3, 4, 5};
   const TableView table = {
       .num_rows = 6, .attributes = {{"a"}}, .columns = {ColumnView(values)}, .ids = ids, .labels = {}};
-  EXPECT_THROW(Index::build(table), InputError);
+  EXPECT_THROW((void)Index::build(table), InputError);
   for (const bool first : {true, false}) {
     const BuildOptions options = {.duplicates = first ? Duplicates::first : Duplicates::last};
     const Index index = Index::build(table, options);
