@@ -3,74 +3,14 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "culmen/error.h"
+#include "index/write/user_rows.h"
 
 namespace culmen {
 namespace {
-
-// The values of a column that the table does not have: those of the index.
-struct KeptColumn {
-  std::variant<std::vector<double>, std::vector<std::int64_t>, Labels> values;
-  std::vector<std::uint8_t> validity;
-
-  Validity validity_view() const { return {validity.empty() ? nullptr : validity.data()}; }
-
-  void set_missing(std::size_t row) { validity[row / 8] &= static_cast<std::uint8_t>(~(1U << row % 8)); }
-};
-
-void append_text(Labels& texts, std::string_view text) {
-  texts.bytes.insert(texts.bytes.end(), text.begin(), text.end());
-  texts.offsets.push_back(texts.bytes.size());
-}
-
-template <typename T>
-void keep_numbers(KeptColumn& kept, std::span<const Row> rows, std::size_t field) {
-  std::vector<T> numbers(rows.size());
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (const T* number = std::get_if<T>(&rows[row].fields[field])) {
-      numbers[row] = *number;
-    } else {
-      kept.set_missing(row);
-    }
-  }
-  kept.values = std::move(numbers);
-}
-
-KeptColumn kept_field(const Field& field, std::span<const Row> rows, std::size_t position) {
-  KeptColumn kept;
-  kept.validity.assign(rows.size() / 8 + 1, 0xff);
-  if (!field.is_text()) {
-    if (field.format.type == ColumnType::floating) {
-      keep_numbers<double>(kept, rows, position);
-    } else {
-      keep_numbers<std::int64_t>(kept, rows, position);
-    }
-    return kept;
-  }
-  Labels texts = {{}, {0}};
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const std::string* const text = std::get_if<std::string>(&rows[row].fields[position]);
-    append_text(texts, text == nullptr ? std::string_view() : std::string_view(*text));
-    if (text == nullptr) kept.set_missing(row);
-  }
-  kept.values = std::move(texts);
-  return kept;
-}
-
-FieldView view_of(const KeptColumn& kept) {
-  if (const Labels* const texts = std::get_if<Labels>(&kept.values))
-    return TextView{texts->view(), kept.validity_view()};
-  const auto* const numbers = std::get_if<std::vector<double>>(&kept.values);
-  ColumnView view = numbers != nullptr ? ColumnView(*numbers)
-                                       : ColumnView(std::get<std::vector<std::int64_t>>(kept.values));
-  view.validity = kept.validity_view();
-  return view;
-}
 
 void check_names(const TableView& table, const Schema& schema) {
   const auto refuse = [](const std::string& name) {
@@ -94,11 +34,14 @@ class CompleteRows {
     for (std::size_t i = 0; i < schema.attributes.size(); ++i) add_attribute(schema.attributes[i], table, i);
     view_.fields = schema.fields;
     view_.field_views.clear();
-    fields_.resize(schema.fields.size());
+    fields_.reserve(schema.fields.size());  // views point into them
     for (std::size_t i = 0; i < schema.fields.size(); ++i) add_field(schema.fields[i], table, i);
     if (!schema.has_labels || !table.labels.empty()) return;
     labels_.offsets.push_back(0);
-    for (const Row& row : rows_) append_text(labels_, row.label);
+    for (const Row& row : rows_) {
+      labels_.bytes.insert(labels_.bytes.end(), row.label.begin(), row.label.end());
+      labels_.offsets.push_back(labels_.bytes.size());
+    }
     view_.labels = labels_.view();
   }
 
@@ -122,14 +65,15 @@ class CompleteRows {
       view_.field_views.push_back(table.field_views[static_cast<std::size_t>(given - table.fields.begin())]);
       return;
     }
-    fields_[position] = kept_field(field, rows_, position);
-    view_.field_views.push_back(view_of(fields_[position]));
+    UserField& kept = fields_.emplace_back(field);
+    for (const Row& row : rows_) kept.add(row.fields[position]);
+    view_.field_views.push_back(kept.view());
   }
 
   std::vector<Row> rows_;
   TableView view_;
   std::vector<std::vector<double>> attributes_;
-  std::vector<KeptColumn> fields_;
+  std::vector<UserField> fields_;
   Labels labels_;
 };
 
@@ -140,12 +84,12 @@ WriteResult update_rows(AnyIndex& index, const TableView& table, const WriteOpti
   if (table.ids.size() != table.num_rows)
     throw InvalidArgument("an update needs the ids of the rows that it changes");
   std::vector<Row> rows;
-  const std::vector<std::optional<Row>> found = index.get(table.ids);
+  std::vector<std::optional<Row>> found = index.get(table.ids);
   for (std::size_t row = 0; row < found.size(); ++row) {
     if (!found[row])
       throw RowError(row,
                      "id " + std::to_string(table.ids[row]) + " is not in the index; upsert inserts rows");
-    rows.push_back(*found[row]);
+    rows.push_back(std::move(*found[row]));
   }
   return index.upsert(CompleteRows(schema, table, std::move(rows)).view(), options);
 }

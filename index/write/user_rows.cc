@@ -1,6 +1,8 @@
 #include "index/write/user_rows.h"
 
 #include <limits>
+#include <string>
+#include <variant>
 
 #include "index/build/partition_cuts.h"
 #include "index/field_key.h"
@@ -29,6 +31,15 @@ void UserField::add(const FieldChange& change, std::size_t row) {
   } else {
     add_key(change.keys[row]);
   }
+}
+
+void UserField::add(const FieldValue& value) {
+  if (const std::string* text = std::get_if<std::string>(&value)) return add_text(*text);
+  if (const std::int64_t* key = std::get_if<std::int64_t>(&value)) return add_key(*key);
+  const double* number = std::get_if<double>(&value);
+  if (number == nullptr) return add_missing();
+  doubles_.push_back(*number);
+  end_row(true);
 }
 
 FieldView UserField::view() const {

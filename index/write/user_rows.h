@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "culmen/build.h"
+#include "culmen/search.h"
 #include "culmen/table.h"
 #include "index/dictionary.h"
 #include "index/snapshot.h"
@@ -26,6 +27,7 @@ class UserField {
   // dictionary: null if the field has none.
   void add(const LeafFields& fields, std::size_t f, std::size_t row, const Dictionary* dictionary);
   void add(const FieldChange& change, std::size_t row);
+  void add(const FieldValue& value);  // of a row as users get it
 
   FieldView view() const;
 
