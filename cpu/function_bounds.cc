@@ -1,7 +1,6 @@
 #include "cpu/function_bounds.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <variant>
@@ -22,11 +21,12 @@ double highest_of_keys(const NumberTerm& term, std::int64_t first, std::int64_t 
 // Of rows with such keys and, unless there is only one and no gap, of others.
 double highest_of_category(const CategoryTerm& term, const ColumnSummary& zone) {
   if (zone.minimum > zone.maximum) return 0;
-  auto at = term.first_from(zone.minimum);
-  if (zone.minimum == zone.maximum && !zone.some_missing)
-    return at != term.weights.end() && at->first == zone.minimum ? at->second : 0;
+  if (zone.minimum == zone.maximum && !zone.some_missing) {
+    const double* weight = term.weight_of(zone.minimum);
+    return weight == nullptr ? 0 : *weight;
+  }
   double highest = 0;
-  for (; at != term.weights.end() && at->first <= zone.maximum; ++at)
+  for (auto at = term.first_from(zone.minimum); at != term.weights.end() && at->first <= zone.maximum; ++at)
     if ((zone.set & key_set_bit(at->first)) != 0) highest = std::fmax(highest, at->second);
   return highest;
 }

@@ -327,10 +327,7 @@ double NumberTerm::largest(double first, double last) const {
 
 const double* CategoryTerm::weight_of(const LeafFields& fields, std::size_t row) const {
   const auto column = static_cast<std::size_t>(field);
-  if (fields.misses_field(column, row)) return nullptr;
-  const std::int64_t key = fields.key(column, row);
-  const auto at = first_from(key);
-  return at != weights.end() && at->first == key ? &at->second : nullptr;
+  return fields.misses_field(column, row) ? nullptr : weight_of(fields.key(column, row));
 }
 
 FunctionTerms::FunctionTerms(std::span<const ScoreTerm> terms, const Snapshot& snapshot,
@@ -348,7 +345,7 @@ FunctionTerms::FunctionTerms(std::span<const ScoreTerm> terms, const Snapshot& s
       continue;
     }
     CategoryTerm* last = terms_.empty() ? nullptr : std::get_if<CategoryTerm>(&terms_.back());
-    if (last == nullptr || last->field != predicate.column || last->has(*key))
+    if (last == nullptr || last->field != predicate.column || last->weight_of(*key) != nullptr)
       last = &std::get<CategoryTerm>(terms_.emplace_back(CategoryTerm{predicate.column, {}}));
     last->weights.emplace(last->first_from(*key), *key, term.weight);
   }

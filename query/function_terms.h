@@ -68,11 +68,11 @@ struct CategoryTerm {
   auto first_from(std::int64_t key) const {
     return std::ranges::lower_bound(weights, key, {}, &std::pair<std::int64_t, double>::first);
   }
-  bool has(std::int64_t key) const {
+  // Null: the key is none of them, or the row of the leaf has none of the values.
+  const double* weight_of(std::int64_t key) const {
     const auto at = first_from(key);
-    return at != weights.end() && at->first == key;
+    return at != weights.end() && at->first == key ? &at->second : nullptr;
   }
-  // Null: the row of the leaf has none of the values.
   const double* weight_of(const LeafFields& fields, std::size_t row) const;
 };
 

@@ -57,19 +57,19 @@ JointAttribute::JointAttribute(double weight, std::span<const NumberTerm> terms)
     const std::size_t half = std::size_t{1} << (level - 1);
     for (std::size_t c = 0; c < kCells; ++c)
       highest_[level][c] =
-          std::fmax(highest_[level - 1][c], highest_[level - 1][std::min(c + half, kCells - 1)]);
+          std::max(highest_[level - 1][c], highest_[level - 1][std::min(c + half, kCells - 1)]);
   }
 }
 
 std::size_t JointAttribute::cell_of(double value) const {
-  const double cell = std::fmax((value - minimum_) * cells_per_unit_, 0.0);
-  return std::min(static_cast<std::size_t>(std::fmin(cell, kCells)), kCells - 1);
+  const double cell = std::max(0.0, (value - minimum_) * cells_per_unit_);  // in this order NaN is 0
+  return static_cast<std::size_t>(std::min(cell, double{kCells - 1}));
 }
 
 double JointAttribute::highest(double first, double last) const {
   const std::size_t from = cell_of(first), to = cell_of(last);
   const auto level = static_cast<std::size_t>(std::bit_width(to - from + 1) - 1);
-  return std::fmax(highest_[level][from], highest_[level][to + 1 - (std::size_t{1} << level)]);
+  return std::max(highest_[level][from], highest_[level][to + 1 - (std::size_t{1} << level)]);
 }
 
 std::optional<JointTerms> join_terms(const ScoreChain& chain, const FunctionTerms& functions,

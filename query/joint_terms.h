@@ -20,7 +20,7 @@ namespace culmen {
 // All that one attribute adds to a score.
 class JointAttribute {
  public:
-  // terms: those of the attribute, whose range must not be empty or a single value.
+  // terms: those of the attribute, whose range must be a finite number above 2^-1000.
   JointAttribute(double weight, std::span<const NumberTerm> terms);
 
   std::int32_t attribute() const { return attribute_; }
