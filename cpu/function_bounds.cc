@@ -47,7 +47,7 @@ struct ChildRanges {
     for (double& value : last) value = unit.value_outwards(value, true);
   }
 
-  Frontier::Bounds first, last;
+  Frontier::Bounds first{}, last{};
 
  private:
   static void read(NodeRef node, std::int32_t row, Frontier::Bounds& bounds) {

@@ -35,7 +35,7 @@ class JointAttribute {
   std::int32_t attribute_;
   double minimum_, cells_per_unit_;
   // of 2^level cells, from each on
-  std::array<std::array<double, kCells>, kLevels> highest_;
+  std::array<std::array<double, kCells>, kLevels> highest_{};
 };
 
 struct JointTerms {
