@@ -1,54 +1,66 @@
 #include "gpu/build/downloader.h"
 
-#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace culmen::gpu {
-namespace {
 
-constexpr std::size_t kPieceBytes = 32 << 20;
-// Bytes that a task copies.
-constexpr std::size_t kGrain = 1 << 20;
+class Downloader::Lane {
+ public:
+  explicit Lane(std::size_t piece_bytes) : pieces_(2 * piece_bytes, cuda::Memory::pinned) {}
 
-void copy_by_threads(const std::byte* from, std::byte* to, std::size_t num_bytes) {
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, num_bytes, kGrain),
-                    [&](const tbb::blocked_range<std::size_t>& range) {
-                      std::memcpy(to + range.begin(), from + range.begin(), range.size());
-                    });
-}
+  // Copies pieces whose numbers it takes from `next`, until there is none left.
+  void copy(const std::byte* from, std::span<std::byte> to, std::atomic<std::size_t>& next) {
+    std::size_t current = start(from, to, next, 0);
+    for (std::size_t turn = 0; current < to.size(); ++turn) {
+      const std::size_t following = start(from, to, next, (turn + 1) % 2);
+      arrived_[turn % 2].synchronize();
+      std::memcpy(to.data() + current, half(turn % 2), std::min(piece_bytes(), to.size() - current));
+      current = following;
+    }
+  }
 
-}  // namespace
+ private:
+  std::size_t piece_bytes() const { return pieces_.size() / 2; }
+  std::byte* half(std::size_t which) const { return pieces_.data() + which * piece_bytes(); }
 
-void Downloader::reserve(std::size_t num_bytes) {
-  const std::size_t wanted = std::min(kPieceBytes, num_bytes);
-  if (wanted <= piece_bytes_) return;
-  piece_bytes_ = 0;
-  pieces_ = {};  // freed before the new ones are allocated
-  pieces_ = cuda::Buffer<std::byte>(kNumPieces * wanted, cuda::Memory::pinned);
-  piece_bytes_ = wanted;
-}
+  // Enqueues the transfer of the next piece. Returns where it begins, or the end.
+  std::size_t start(const std::byte* from, std::span<std::byte> to, std::atomic<std::size_t>& next,
+                    std::size_t which) {
+    const std::size_t first = next.fetch_add(piece_bytes());
+    if (first >= to.size()) return to.size();
+    cuda::check(cudaMemcpyAsync(half(which), from + first, std::min(piece_bytes(), to.size() - first),
+                                cudaMemcpyDeviceToHost, stream_.get()));
+    arrived_[which].record(stream_.get());
+    return first;
+  }
+
+  cuda::Stream stream_;
+  cuda::Buffer<std::byte> pieces_;
+  cuda::Event arrived_[2];
+};
+
+Downloader::Downloader(int device) : device_(device) {}
+Downloader::~Downloader() = default;
 
 void Downloader::copy(const std::byte* from, std::span<std::byte> to) {
-  const std::size_t num_bytes = to.size();
-  reserve(num_bytes);
-  if (num_bytes == 0) return;
-  const std::size_t num_pieces = (num_bytes + piece_bytes_ - 1) / piece_bytes_;
-  const auto size_of = [&](std::size_t i) { return std::min(piece_bytes_, num_bytes - i * piece_bytes_); };
-  const auto on_host = [&](std::size_t i) { return pieces_.data() + i % kNumPieces * piece_bytes_; };
-  for (std::size_t i = 0; i < num_pieces + kNumPieces - 1; ++i) {
-    if (i < num_pieces) {
-      cuda::check(
-          cudaMemcpyAsync(on_host(i), from + i * piece_bytes_, size_of(i), cudaMemcpyDeviceToHost, stream_));
-      copied_[i % kNumPieces].record(stream_);
-    }
-    if (i + 1 < kNumPieces) continue;
-    const std::size_t oldest = i + 1 - kNumPieces;
-    copied_[oldest % kNumPieces].synchronize();
-    copy_by_threads(on_host(oldest), to.data() + oldest * piece_bytes_, size_of(oldest));
+  if (const std::size_t wanted = std::min(kPieceBytes, to.size()); wanted > piece_bytes_) {
+    lanes_.clear();
+    piece_bytes_ = wanted;
   }
+  const std::size_t num_pieces = to.empty() ? 0 : (to.size() + piece_bytes_ - 1) / piece_bytes_;
+  const auto num_threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
+  const std::size_t num_lanes = std::min({num_pieces, num_threads, kMostLanes});
+  while (lanes_.size() < num_lanes) lanes_.push_back(std::make_unique<Lane>(piece_bytes_));
+  std::atomic<std::size_t> next = 0;
+  tbb::parallel_for(std::size_t{0}, num_lanes, [&](std::size_t lane) {
+    const cuda::DeviceScope scope(device_);
+    lanes_[lane]->copy(from, to, next);
+  });
 }
 
 }  // namespace culmen::gpu

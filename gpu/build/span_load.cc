@@ -49,7 +49,7 @@ struct SpanLoad::Made {
 };
 
 SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, const LeafPlan& plan, const LeafShare& share,
-                   LoadReport report, cudaStream_t stream)
+                   LoadReport report, int device, cudaStream_t stream)
     : snapshot_(snapshot),
       labels_(labels),
       plan_(plan),
@@ -60,7 +60,7 @@ SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, const LeafPlan& plan, 
       d_partitions_(send(plan.partitions, stream)),
       d_units_(send(snapshot.units, stream)),
       bounds_({snapshot.layout, d_units_.data(), snapshot.exact_sums}),
-      downloader_(stream) {}
+      downloader_(device) {}
 
 SpanLoad::~SpanLoad() = default;
 
@@ -122,9 +122,6 @@ void SpanLoad::download(const Rows& rows) {
   const LeafTarget& leaves = made->leaves;
   report_("copying", 0);
   const auto pieces = pieces_of(leaves, made->codes.data());
-  std::size_t largest = 0;
-  for (const Piece& piece : pieces) largest = std::max(largest, piece.to.size());
-  downloader_.reserve(largest);
   for (const Piece& piece : pieces) downloader_.copy(piece.from, piece.to);
   if (snapshot_.has_labels) copy_labels(leaves, rows, made->order, made->starts.data());
 }

@@ -41,7 +41,7 @@ class SpanLoad {
   // The snapshot's tree is allocated. The snapshot, the plan and the labels outlive this. Throws OutOfDeviceMemory or
   // CudaError.
   SpanLoad(Snapshot& snapshot, LabelsView labels, const LeafPlan& plan, const LeafShare& share,
-           LoadReport report, cudaStream_t stream);
+           LoadReport report, int device, cudaStream_t stream);
   SpanLoad(const SpanLoad&) = delete;
   SpanLoad& operator=(const SpanLoad&) = delete;
   ~SpanLoad();
