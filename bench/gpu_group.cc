@@ -60,8 +60,8 @@ Settings parse(int argc, char** argv) {
     throw InvalidArgument("unknown argument " + std::string(argument) +
                           "; see the top of bench/gpu_group.cc");
   }
-  for (int device = 0; settings.devices.empty() && device < num_devices(); ++device)
-    settings.devices.push_back(device);
+  if (settings.devices.empty())
+    for (int device = 0; device < num_devices(); ++device) settings.devices.push_back(device);
   return settings;
 }
 
