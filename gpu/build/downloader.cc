@@ -4,62 +4,76 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
 namespace culmen::gpu {
+namespace {
+
+std::vector<Download> cut_into_pieces(std::span<const Download> downloads, std::size_t piece_bytes) {
+  std::vector<Download> pieces;
+  for (const Download& all : downloads)
+    for (std::size_t i = 0; i < all.to.size(); i += piece_bytes)
+      pieces.push_back({all.from + i, all.to.subspan(i, std::min(piece_bytes, all.to.size() - i))});
+  return pieces;
+}
+
+}  // namespace
 
 class Downloader::Lane {
  public:
-  explicit Lane(std::size_t piece_bytes) : pieces_(2 * piece_bytes, cuda::Memory::pinned) {}
+  // pinned: room for two pieces.
+  explicit Lane(std::byte* pinned) : pinned_{pinned, pinned + kPieceBytes} {}
 
   // Copies pieces whose numbers it takes from `next`, until there is none left.
-  void copy(const std::byte* from, std::span<std::byte> to, std::atomic<std::size_t>& next) {
-    std::size_t current = start(from, to, next, 0);
-    for (std::size_t turn = 0; current < to.size(); ++turn) {
-      const std::size_t following = start(from, to, next, (turn + 1) % 2);
+  void copy(std::span<const Download> pieces, std::atomic<std::size_t>& next) {
+    std::size_t current = start(pieces, next, 0);
+    for (std::size_t turn = 0; current < pieces.size(); ++turn) {
+      const std::size_t following = start(pieces, next, (turn + 1) % 2);
       arrived_[turn % 2].synchronize();
-      std::memcpy(to.data() + current, half(turn % 2), std::min(piece_bytes(), to.size() - current));
+      const std::span<std::byte> to = pieces[current].to;
+      std::memcpy(to.data(), pinned_[turn % 2], to.size());
       current = following;
     }
   }
 
  private:
-  std::size_t piece_bytes() const { return pieces_.size() / 2; }
-  std::byte* half(std::size_t which) const { return pieces_.data() + which * piece_bytes(); }
-
-  // Enqueues the transfer of the next piece. Returns where it begins, or the end.
-  std::size_t start(const std::byte* from, std::span<std::byte> to, std::atomic<std::size_t>& next,
-                    std::size_t which) {
-    const std::size_t first = next.fetch_add(piece_bytes());
-    if (first >= to.size()) return to.size();
-    cuda::check(cudaMemcpyAsync(half(which), from + first, std::min(piece_bytes(), to.size() - first),
+  // Enqueues the transfer of the next piece. Returns its number, or the number of pieces if there is none.
+  std::size_t start(std::span<const Download> pieces, std::atomic<std::size_t>& next, std::size_t which) {
+    const std::size_t piece = next.fetch_add(1);
+    if (piece >= pieces.size()) return pieces.size();
+    cuda::check(cudaMemcpyAsync(pinned_[which], pieces[piece].from, pieces[piece].to.size(),
                                 cudaMemcpyDeviceToHost, stream_.get()));
     arrived_[which].record(stream_.get());
-    return first;
+    return piece;
   }
 
   cuda::Stream stream_;
-  cuda::Buffer<std::byte> pieces_;
-  cuda::Event arrived_[2];
+  std::array<std::byte*, 2> pinned_;
+  std::array<cuda::Event, 2> arrived_;
 };
 
 Downloader::Downloader(int device) : device_(device) {}
 Downloader::~Downloader() = default;
 
-void Downloader::copy(const std::byte* from, std::span<std::byte> to) {
-  if (const std::size_t wanted = std::min(kPieceBytes, to.size()); wanted > piece_bytes_) {
-    lanes_.clear();
-    piece_bytes_ = wanted;
-  }
-  const std::size_t num_pieces = to.empty() ? 0 : (to.size() + piece_bytes_ - 1) / piece_bytes_;
+void Downloader::open_lanes(std::size_t count) {
+  if (count <= lanes_.size()) return;
+  lanes_.clear();
+  cuda::grow(pinned_, count * 2 * kPieceBytes, cuda::Memory::pinned);
+  for (std::size_t i = 0; i < count; ++i)
+    lanes_.push_back(std::make_unique<Lane>(pinned_.data() + i * 2 * kPieceBytes));
+}
+
+void Downloader::copy(std::span<const Download> downloads) {
+  const std::vector<Download> pieces = cut_into_pieces(downloads, kPieceBytes);
   const auto num_threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
-  const std::size_t num_lanes = std::min({num_pieces, num_threads, kMostLanes});
-  while (lanes_.size() < num_lanes) lanes_.push_back(std::make_unique<Lane>(piece_bytes_));
+  const std::size_t num_lanes = std::min({pieces.size(), num_threads, kMostLanes});
+  open_lanes(num_lanes);
   std::atomic<std::size_t> next = 0;
   tbb::parallel_for(std::size_t{0}, num_lanes, [&](std::size_t lane) {
     const cuda::DeviceScope scope(device_);
-    lanes_[lane]->copy(from, to, next);
+    lanes_[lane]->copy(pieces, next);
   });
 }
 

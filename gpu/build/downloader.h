@@ -12,6 +12,12 @@
 
 namespace culmen::gpu {
 
+// Bytes on a device, and their destination.
+struct Download {
+  const std::byte* from;
+  std::span<std::byte> to;
+};
+
 class Downloader {
  public:
   // From this device, which is current in all calls.
@@ -20,18 +26,20 @@ class Downloader {
   Downloader(const Downloader&) = delete;
   Downloader& operator=(const Downloader&) = delete;
 
-  // What `from` has when this is called. Waits until all of `to` is written. Throws OutOfDeviceMemory or CudaError.
-  void copy(const std::byte* from, std::span<std::byte> to);
+  // What the device has when this is called. Waits until all is written. Throws OutOfDeviceMemory or CudaError.
+  void copy(std::span<const Download> downloads);
 
  private:
-  static constexpr std::size_t kMostLanes = 12;
-  static constexpr std::size_t kPieceBytes = 4 << 20;
+  static constexpr std::size_t kMostLanes = 15;
+  static constexpr std::size_t kPieceBytes = 1 << 20;
 
   // What one thread uses.
   class Lane;
 
+  void open_lanes(std::size_t count);
+
   int device_;
-  std::size_t piece_bytes_ = 0;
+  cuda::Buffer<std::byte> pinned_;  // at once: pinning memory takes milliseconds, however little it is
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 

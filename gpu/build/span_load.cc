@@ -121,8 +121,7 @@ void SpanLoad::download(const Rows& rows) {
   const std::unique_ptr<const Made> made = std::move(made_);
   const LeafTarget& leaves = made->leaves;
   report_("copying", 0);
-  const auto pieces = pieces_of(leaves, made->codes.data());
-  for (const Piece& piece : pieces) downloader_.copy(piece.from, piece.to);
+  downloader_.copy(downloads_of(leaves, made->codes.data()));
   if (snapshot_.has_labels) copy_labels(leaves, rows, made->order, made->starts.data());
 }
 
@@ -151,8 +150,7 @@ void SpanLoad::keep_unfinished_node(const LeafTarget& leaves) {
 }
 
 // Skips nodes that are not complete yet.
-std::array<SpanLoad::Piece, 6> SpanLoad::pieces_of(const LeafTarget& leaves,
-                                                   const std::uint16_t* codes) const {
+std::array<Download, 6> SpanLoad::downloads_of(const LeafTarget& leaves, const std::uint16_t* codes) const {
   SlotArena& arena = *snapshot_.arena;
   const LeafShape& shape = arena.shape();
   const SlotArraysRef& from = leaves.slots;
