@@ -60,8 +60,8 @@ Settings parse(int argc, char** argv) {
     throw InvalidArgument("unknown argument " + std::string(argument) +
                           "; see the top of bench/gpu_group.cc");
   }
-  for (int device = 0; settings.devices.empty() && device < num_devices(); ++device)
-    settings.devices.push_back(device);
+  if (settings.devices.empty())
+    for (int device = 0; device < num_devices(); ++device) settings.devices.push_back(device);
   return settings;
 }
 
@@ -188,13 +188,22 @@ int measure_group(Index& index, const std::vector<int>& devices, const std::vect
   return wrong;
 }
 
+// Each device builds once, even if it is to be several logical ones.
+Index build_on(std::vector<int> devices, const Table& table) {
+  std::ranges::sort(devices);
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+  BuildOptions options;
+  options.devices = std::move(devices);
+  return Index::build(table.view(), options);
+}
+
 int run(const Settings& settings) {
   if (settings.devices.empty()) throw CudaError("no GPU");
   if (settings.arrays != "kept" && settings.arrays != "pinned" && settings.arrays != "new")
     throw InvalidArgument("unknown arrays '" + settings.arrays + "'; use kept, pinned or new");
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // by line, so that an interrupted run has printed its results
   print_card();
-  Index index = Index::build(make_table(settings.kind, settings.rows, settings.dims).view());
+  Index index = build_on(settings.devices, make_table(settings.kind, settings.rows, settings.dims));
   std::printf("== %s: %llu x %d, %s, batches of %zu; batch rates in thousands a second\n",
               settings.kind.c_str(), static_cast<unsigned long long>(settings.rows), settings.dims,
               settings.layout.c_str(), settings.queries);

@@ -9,7 +9,7 @@
 // the repeats, in milliseconds and 10^9 keys a second; the result is checked.
 // devices: how many; 0: all GPUs. A machine with fewer names them more than once.
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <future>
@@ -98,13 +98,31 @@ class Sorters {
     std::vector<BucketStarts> received(cards_.size());
     for (std::size_t to = 0; to < cards_.size(); ++to)
       received[to] = places(starts, first_bucket[to], first_bucket[to + 1]);
-    on_each([&](Card& card, std::size_t from) {
-      send_all(card, from, starts, first_bucket, received);
-      if (!overlaps) card.wait();
-    });
-    for (std::size_t i = 0; i < cards_.size(); ++i) cards_[i]->receive(received[i].back());
-    phases.exchange = lap();
-    on_each([&](Card& card, std::size_t i) { card.sort_buckets(received[i], cards_, i); });
+    if (overlaps) {
+      std::atomic<std::size_t> num_sent[Card::kGroups] = {};
+      on_each([&](Card& card, std::size_t i) {
+        for (std::size_t group = 0; group < Card::kGroups; ++group) {
+          send_group(card, group, i, starts, first_bucket, received);
+          ++num_sent[group];
+          while (num_sent[group] < cards_.size()) {
+          }
+          card.sort_group(group, received[i], cards_, i);
+        }
+        card.end_sort(received[i].back());
+      });
+    } else {
+      on_each([&](Card& card, std::size_t i) {
+        for (std::size_t group = 0; group < Card::kGroups; ++group)
+          send_group(card, group, i, starts, first_bucket, received);
+        card.wait();
+      });
+      phases.exchange = lap();
+      on_each([&](Card& card, std::size_t i) {
+        for (std::size_t group = 0; group < Card::kGroups; ++group)
+          card.sort_group(group, received[i], cards_, i);
+        card.end_sort(received[i].back());
+      });
+    }
     phases.sort = lap();
     return phases;
   }
@@ -164,24 +182,23 @@ class Sorters {
     return result;
   }
 
-  // Each bucket begins with the items of the first card.
-  void send_all(Card& card, std::size_t from, const std::vector<BucketStarts>& starts,
-                const std::vector<std::size_t>& first_bucket, const std::vector<BucketStarts>& received) {
-    for (std::size_t group = 0; group < Card::kGroups; ++group)
-      for (std::size_t turn = 0; turn < cards_.size(); ++turn) {
-        const std::size_t to = (from + turn) % cards_.size();
-        const std::size_t num_buckets = first_bucket[to + 1] - first_bucket[to];
-        for (std::size_t n = 0; n < num_buckets; ++n) {
-          if (Card::group_of(n, num_buckets) != group) continue;
-          const std::size_t b = first_bucket[to] + n;
-          std::uint32_t place = received[to][n];
-          for (std::size_t before = 0; before < from; ++before)
-            place += starts[before][b + 1] - starts[before][b];
-          const std::uint32_t count = starts[from][b + 1] - starts[from][b];
-          if (count > 0) card.send(starts[from][b], count, *cards_[to], place);
-        }
-        card.end_group(to, group);
+  // A group of each card's buckets. Each bucket begins with the items of the first card.
+  void send_group(Card& card, std::size_t group, std::size_t from, const std::vector<BucketStarts>& starts,
+                  const std::vector<std::size_t>& first_bucket, const std::vector<BucketStarts>& received) {
+    for (std::size_t turn = 0; turn < cards_.size(); ++turn) {
+      const std::size_t to = (from + turn) % cards_.size();
+      const std::size_t num_buckets = first_bucket[to + 1] - first_bucket[to];
+      for (std::size_t n = 0; n < num_buckets; ++n) {
+        if (Card::group_of(n, num_buckets) != group) continue;
+        const std::size_t b = first_bucket[to] + n;
+        std::uint32_t place = received[to][n];
+        for (std::size_t before = 0; before < from; ++before)
+          place += starts[before][b + 1] - starts[before][b];
+        const std::uint32_t count = starts[from][b + 1] - starts[from][b];
+        if (count > 0) card.send(starts[from][b], count, *cards_[to], place);
       }
+      card.end_group(to, group);
+    }
   }
 
   std::uint32_t num_items_;

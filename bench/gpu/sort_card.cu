@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads) check_items(const Key* keys, const s
 
 template <typename Key, bool kHasValues>
 SortCard<Key, kHasValues>::SortCard(int device, std::uint32_t most, std::size_t num_cards)
-    : device_(device), sent_(std::make_unique<cuda::Event[]>(num_cards * kGroups)) {
+    : device_(device), starts_(kNumBuckets + 1), sent_(std::make_unique<cuda::Event[]>(num_cards * kGroups)) {
   const auto make = [most] {
     return Items{cuda::Buffer<Key>(most), cuda::Buffer<std::uint32_t>(kHasValues ? most : 0)};
   };
@@ -87,16 +87,16 @@ void SortCard<Key, kHasValues>::fill(std::uint32_t first, std::uint32_t count) {
   wait();
 }
 
-// From items_ to the same place of `to`.
+// To the same place.
 template <typename Key, bool kHasValues>
 void SortCard<Key, kHasValues>::sort_range(std::uint32_t first, std::uint32_t count, int first_bit,
-                                           int end_bit, Items& to, Lane& lane) {
+                                           int end_bit, const Items& from, Items& to, Lane& lane) {
   const auto run = [&](void* scratch, std::size_t& bytes) {
-    const Key* keys = items_.keys.data() + first;
+    const Key* keys = from.keys.data() + first;
     if constexpr (kHasValues) {
       cuda::check(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, to.keys.data() + first,
-                                                  items_.values.data() + first, to.values.data() + first,
-                                                  count, first_bit, end_bit, lane.stream.get()));
+                                                  from.values.data() + first, to.values.data() + first, count,
+                                                  first_bit, end_bit, lane.stream.get()));
     } else {
       cuda::check(cub::DeviceRadixSort::SortKeys(scratch, bytes, keys, to.keys.data() + first, count,
                                                  first_bit, end_bit, lane.stream.get()));
@@ -111,14 +111,13 @@ void SortCard<Key, kHasValues>::sort_range(std::uint32_t first, std::uint32_t co
 
 template <typename Key, bool kHasValues>
 BucketStarts SortCard<Key, kHasValues>::partition() {
-  sort_range(0, size_, kKeyBits<Key> - kBucketBits, kKeyBits<Key>, other_, lanes_[0]);
+  sort_range(0, size_, kKeyBits<Key> - kBucketBits, kKeyBits<Key>, items_, other_, lanes_[0]);
   lanes_[0].stream.synchronize();
   std::swap(items_, other_);
-  const cuda::Buffer<std::uint32_t> starts(kNumBuckets + 1);
   cuda::launch(find_buckets<Key>, {.num_blocks = 1, .num_threads = kNumBuckets + 1}, stream_.get(),
-               items_.keys.data(), size_, starts.data());
+               items_.keys.data(), size_, starts_.data());
   BucketStarts result(kNumBuckets + 1);
-  cuda::check(cudaMemcpyAsync(result.data(), starts.data(), starts.size_bytes(), cudaMemcpyDeviceToHost,
+  cuda::check(cudaMemcpyAsync(result.data(), starts_.data(), starts_.size_bytes(), cudaMemcpyDeviceToHost,
                               stream_.get()));
   wait();
   return result;
@@ -138,27 +137,24 @@ void SortCard<Key, kHasValues>::send(std::uint32_t first, std::uint32_t count, c
 }
 
 template <typename Key, bool kHasValues>
-void SortCard<Key, kHasValues>::receive(std::uint32_t count) {
-  std::swap(items_, other_);
-  size_ = count;
+void SortCard<Key, kHasValues>::sort_group(std::size_t group, std::span<const std::uint32_t> starts,
+                                           std::span<const std::unique_ptr<SortCard>> cards, std::size_t me) {
+  for (Lane& lane : lanes_)
+    for (const std::unique_ptr<SortCard>& card : cards)
+      cuda::check(cudaStreamWaitEvent(lane.stream.get(), card->sent_[me * kGroups + group].get()));
+  const std::size_t num_buckets = starts.size() - 1;
+  for (std::size_t b = 0; b < num_buckets; ++b)
+    if (group_of(b, num_buckets) == group && starts[b + 1] > starts[b])
+      sort_range(starts[b], starts[b + 1] - starts[b], 0, kKeyBits<Key> - kBucketBits, other_, sorted_,
+                 lanes_[b % kLanes]);
 }
 
 template <typename Key, bool kHasValues>
-void SortCard<Key, kHasValues>::sort_buckets(std::span<const std::uint32_t> starts,
-                                             std::span<const std::unique_ptr<SortCard>> cards,
-                                             std::size_t me) {
-  const std::size_t num_buckets = starts.size() - 1;
-  for (std::size_t b = 0; b < num_buckets; ++b) {
-    Lane& lane = lanes_[b % kLanes];
-    for (const std::unique_ptr<SortCard>& card : cards)
-      cuda::check(
-          cudaStreamWaitEvent(lane.stream.get(), card->sent_[me * kGroups + group_of(b, num_buckets)].get()));
-    if (starts[b + 1] > starts[b])
-      sort_range(starts[b], starts[b + 1] - starts[b], 0, kKeyBits<Key> - kBucketBits, sorted_, lane);
-  }
+void SortCard<Key, kHasValues>::end_sort(std::uint32_t count) {
   for (const Lane& lane : lanes_) lane.stream.synchronize();
   wait();
   std::swap(items_, sorted_);
+  size_ = count;
 }
 
 template <typename Key, bool kHasValues>

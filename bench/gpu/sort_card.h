@@ -20,7 +20,7 @@ inline constexpr std::size_t kNumBuckets = 256;
 template <typename Key, bool kHasValues>
 class SortCard {
  public:
-  // For up to `most` items; several: of num_cards. Throws OutOfDeviceMemory or CudaError.
+  // For up to `most` items; one of num_cards. Throws OutOfDeviceMemory or CudaError.
   SortCard(int device, std::uint32_t most, std::size_t num_cards);
 
   int device() const { return device_; }
@@ -32,14 +32,14 @@ class SortCard {
   BucketStarts partition();
   // Copies some neighbouring items to a place of the other's receiving buffer. Does not wait.
   void send(std::uint32_t first, std::uint32_t count, const SortCard& to, std::uint32_t place);
-  // What was sent so far is a part of group `group` of the items of card `to`.
+  // All items of this card for group `group` of card `to` have been sent.
   void end_group(std::size_t to, std::size_t group) { sent_[to * kGroups + group].record(stream_.get()); }
   void wait() const { stream_.synchronize(); }
-  // Its items are what it receives.
-  void receive(std::uint32_t count);
-  // Sorts each bucket when its group has arrived from all cards; `me` is the number of this one.
-  void sort_buckets(std::span<const std::uint32_t> starts, std::span<const std::unique_ptr<SortCard>> cards,
-                    std::size_t me);
+  // Enqueues the sort of the buckets of a group when it has arrived from all cards; `me` is the number of this one.
+  void sort_group(std::size_t group, std::span<const std::uint32_t> starts,
+                  std::span<const std::unique_ptr<SortCard>> cards, std::size_t me);
+  // Waits for the sorts of all groups, of `count` items.
+  void end_sort(std::uint32_t count);
   // The group of a bucket, of so many.
   static std::size_t group_of(std::size_t bucket, std::size_t num_buckets) {
     return bucket * kGroups / num_buckets;
@@ -68,15 +68,16 @@ class SortCard {
     cuda::Buffer<std::byte> scratch;
   };
   static constexpr std::size_t kLanes = 4;
-  void sort_range(std::uint32_t first, std::uint32_t count, int first_bit, int end_bit, Items& to,
-                  Lane& lane);
+  void sort_range(std::uint32_t first, std::uint32_t count, int first_bit, int end_bit, const Items& from,
+                  Items& to, Lane& lane);
 
   int device_;
   std::uint32_t size_ = 0;
   cuda::Stream stream_;
-  // Sorted buckets are written to a third buffer while those of others are still sent from the first.
+  // What is received is sorted to a third buffer, while items are still sent from the first.
   Items items_, other_, sorted_;
   Lane lanes_[kLanes];
+  cuda::Buffer<std::uint32_t> starts_;
   std::unique_ptr<cuda::Event[]> sent_;  // [num_cards][kGroups]
 };
 

@@ -124,8 +124,8 @@ DeviceLoader::DeviceLoader(const TableView& table, const FilledTable* filled, co
 std::optional<DeviceLoad> DeviceLoader::run() {
   collect_stats();
   if (misses_values_) return std::nullopt;
-  prepare_pages();
   choose_partitions();
+  prepare_pages();  // not before: the choice needs the threads, and all else waits for it
   DeviceLoad loaded;
   if (cards_.is_alone() && fits_at_once()) {
     loaded.on_device = load_at_once();

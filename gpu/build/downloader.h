@@ -1,31 +1,46 @@
-// Downloader: copies leaves from a device into host memory that is not pinned. Pieces arrive in pinned memory one
-// after the other; threads copy each to its destination while the next ones are in transfer.
+// Downloader: copies leaves from a device into host memory that is not pinned. Threads share the work: each lets pieces arrive
+// in pinned memory of its own, so small that the processor's cache holds it, and copies one to its destination while the
+// next is in transfer.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "gpu/cuda/buffer.h"
 
 namespace culmen::gpu {
 
+// Bytes on a device, and their destination.
+struct Download {
+  const std::byte* from;
+  std::span<std::byte> to;
+};
+
 class Downloader {
  public:
-  // On the current device, in the order of the stream.
-  explicit Downloader(cudaStream_t stream) : stream_(stream) {}
+  // From this device, which is current in all calls.
+  explicit Downloader(int device);
+  ~Downloader();
+  Downloader(const Downloader&) = delete;
+  Downloader& operator=(const Downloader&) = delete;
 
-  // Allocates what copies of up to this size need: pinned memory takes its time. Throws OutOfDeviceMemory or CudaError.
-  void reserve(std::size_t num_bytes);
-  // Waits until all of `to` is written. Throws CudaError.
-  void copy(const std::byte* from, std::span<std::byte> to);
+  // What the device has when this is called. Waits until all is written. Throws OutOfDeviceMemory or CudaError.
+  void copy(std::span<const Download> downloads);
 
  private:
-  static constexpr std::size_t kNumPieces = 4;
+  static constexpr std::size_t kMostLanes = 15;
+  static constexpr std::size_t kPieceBytes = 1 << 20;
 
-  cudaStream_t stream_;
-  cuda::Buffer<std::byte> pieces_;
-  std::size_t piece_bytes_ = 0;
-  cuda::Event copied_[kNumPieces];
+  // What one thread uses.
+  class Lane;
+
+  void open_lanes(std::size_t count);
+
+  int device_;
+  cuda::Buffer<std::byte> pinned_;  // at once: pinning memory takes milliseconds, however little it is
+  std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
 }  // namespace culmen::gpu

@@ -100,7 +100,7 @@ void LoadCard::give(const TableChunk& chunk, std::uint32_t count, const GivenRow
 }
 
 void LoadCard::start_load(Snapshot& snapshot, const LeafPlan& plan, const LeafShare& share) {
-  load_.emplace(snapshot, table_.labels, plan, share, report_, stream_.get());
+  load_.emplace(snapshot, table_.labels, plan, share, report_, device_, stream_.get());
 }
 
 }  // namespace culmen::gpu

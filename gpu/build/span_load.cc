@@ -49,7 +49,7 @@ struct SpanLoad::Made {
 };
 
 SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, const LeafPlan& plan, const LeafShare& share,
-                   LoadReport report, cudaStream_t stream)
+                   LoadReport report, int device, cudaStream_t stream)
     : snapshot_(snapshot),
       labels_(labels),
       plan_(plan),
@@ -60,7 +60,7 @@ SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, const LeafPlan& plan, 
       d_partitions_(send(plan.partitions, stream)),
       d_units_(send(snapshot.units, stream)),
       bounds_({snapshot.layout, d_units_.data(), snapshot.exact_sums}),
-      downloader_(stream) {}
+      downloader_(device) {}
 
 SpanLoad::~SpanLoad() = default;
 
@@ -121,11 +121,7 @@ void SpanLoad::download(const Rows& rows) {
   const std::unique_ptr<const Made> made = std::move(made_);
   const LeafTarget& leaves = made->leaves;
   report_("copying", 0);
-  const auto pieces = pieces_of(leaves, made->codes.data());
-  std::size_t largest = 0;
-  for (const Piece& piece : pieces) largest = std::max(largest, piece.to.size());
-  downloader_.reserve(largest);
-  for (const Piece& piece : pieces) downloader_.copy(piece.from, piece.to);
+  downloader_.copy(downloads_of(leaves, made->codes.data()));
   if (snapshot_.has_labels) copy_labels(leaves, rows, made->order, made->starts.data());
 }
 
@@ -154,8 +150,7 @@ void SpanLoad::keep_unfinished_node(const LeafTarget& leaves) {
 }
 
 // Skips nodes that are not complete yet.
-std::array<SpanLoad::Piece, 6> SpanLoad::pieces_of(const LeafTarget& leaves,
-                                                   const std::uint16_t* codes) const {
+std::array<Download, 6> SpanLoad::downloads_of(const LeafTarget& leaves, const std::uint16_t* codes) const {
   SlotArena& arena = *snapshot_.arena;
   const LeafShape& shape = arena.shape();
   const SlotArraysRef& from = leaves.slots;

@@ -41,7 +41,7 @@ class SpanLoad {
   // The snapshot's tree is allocated. The snapshot, the plan and the labels outlive this. Throws OutOfDeviceMemory or
   // CudaError.
   SpanLoad(Snapshot& snapshot, LabelsView labels, const LeafPlan& plan, const LeafShare& share,
-           LoadReport report, cudaStream_t stream);
+           LoadReport report, int device, cudaStream_t stream);
   SpanLoad(const SpanLoad&) = delete;
   SpanLoad& operator=(const SpanLoad&) = delete;
   ~SpanLoad();
@@ -59,18 +59,14 @@ class SpanLoad {
  private:
   struct LeafBuffers;
   struct Made;  // leaves of a span
-  // A part of the leaves, or of the nodes above them, and its destination in the snapshot.
-  struct Piece {
-    const std::byte* from;  // on the device
-    std::span<std::byte> to;
-  };
 
   PartitionsRef partitions_ref(PartitionSpan span) const;
   LeafTarget target_of(PartitionSpan span) const;
   template <typename T>
   void make_leaves(const LeafTarget& leaves, const PartitionsRef& partitions, const Rows& rows,
                    const std::uint32_t* order, std::uint32_t* starts);
-  std::array<Piece, 6> pieces_of(const LeafTarget& leaves, const std::uint16_t* codes) const;
+  // The leaves and the nodes above them.
+  std::array<Download, 6> downloads_of(const LeafTarget& leaves, const std::uint16_t* codes) const;
   void keep_unfinished_node(const LeafTarget& leaves);
   void copy_labels(const LeafTarget& leaves, const Rows& rows, const std::uint32_t* order,
                    const std::uint32_t* starts);
