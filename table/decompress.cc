@@ -67,12 +67,13 @@ class MemberSource : public ByteSource {
     std::size_t done = 0;
     while (done < num_bytes) {
       const std::string_view in = input_.available();
-      if (in.empty()) {
-        if (within_member_) input_.refuse("the " + format_ + " data is cut short");
-        break;
-      }
+      if (in.empty() && !within_member_) break;
       within_member_ = true;
-      done += decode(in, out + done, std::min(num_bytes - done, kMaxStep));
+      // A decoder that has seen all of the input may still have text of it.
+      const std::size_t written = decode(in, out + done, std::min(num_bytes - done, kMaxStep));
+      if (in.empty() && written == 0 && within_member_)
+        input_.refuse("the " + format_ + " data is cut short");
+      done += written;
     }
     return done;
   }

@@ -25,8 +25,8 @@ Outcome read(std::string_view text, ReadOptions options, char delimiter, const i
     options.on_rejected_row = [&](const RejectedRow& row) {
       require(row.line >= last_line && !row.problem.empty(), "rejected rows come in order, with a reason");
       last_line = row.line;
-      outcome.rejected +=
-          std::to_string(row.line) + ":" + std::to_string(row.column) + row.problem + row.text + '\n';
+      // Of several problems of a row, the one that is found may depend on what the first rows suggested.
+      outcome.rejected += std::to_string(row.line) + ":" + row.text + '\n';
     };
   try {
     io::MemorySource source(text);
