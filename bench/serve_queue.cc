@@ -2,10 +2,10 @@
 // what has come meanwhile, with the same workers, in turns.
 //
 //   serve_queue [--rows=4000000] [--dims=8] [--k=16] [--signs=both|positive] [--waiting=16,64,256] [--workers=2]
-//               [--questions=20000] [--repeats=3] [--device=-1]
+//               [--questions=20000] [--repeats=3] [--device=-1] [--fewest=2]
 //
-// --waiting: questions that have been asked and are not answered; --device: a GPU's number. All questions differ. The first
-// answers of both ways are compared.
+// --waiting: questions that have been asked and are not answered; --device: a GPU's number; --fewest: how many are
+// answered together at least. All questions differ. The first answers of both ways are compared.
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -39,6 +39,7 @@ struct Settings {
   std::size_t questions = 20'000;
   int repeats = 3;
   int device = kNoDevice;
+  std::size_t fewest = 2;
 };
 
 Settings parse(int argc, char** argv) {
@@ -51,7 +52,8 @@ Settings parse(int argc, char** argv) {
         !take_flag(argument, "--workers=", settings.workers) &&
         !take_flag(argument, "--questions=", settings.questions) &&
         !take_flag(argument, "--repeats=", settings.repeats) &&
-        !take_flag(argument, "--device=", settings.device))
+        !take_flag(argument, "--device=", settings.device) &&
+        !take_flag(argument, "--fewest=", settings.fewest))
       throw InvalidArgument("unknown argument " + std::string(argument) +
                             "; see the top of bench/serve_queue.cc");
   }
@@ -118,7 +120,7 @@ void measure(const Settings& settings, serve::Searcher& searcher, const std::vec
              std::size_t waiting) {
   serve::QuestionQueue queue(
       [&](std::span<const Query> asked, const SearchOptions& how) { return searcher.search(asked, how); },
-      settings.workers, waiting);
+      settings.workers, waiting, settings.fewest);
   Asker asker(queue, waiting);
   std::vector<double> one_by_one, together;
   std::vector<Hit> expected, found;

@@ -25,8 +25,9 @@ bool is_over(const Asked& asked) {
 
 }  // namespace
 
-QuestionQueue::QuestionQueue(Search search, int num_workers, std::size_t max_waiting)
-    : search_(std::move(search)), max_waiting_(max_waiting) {
+QuestionQueue::QuestionQueue(Search search, int num_workers, std::size_t max_waiting,
+                             std::size_t fewest_together)
+    : search_(std::move(search)), max_waiting_(max_waiting), fewest_together_(fewest_together) {
   for (int i = 0; i < std::max(num_workers, 1); ++i) workers_.emplace_back([this] { work(); });
 }
 
@@ -100,12 +101,13 @@ QuestionQueue::Batch QuestionQueue::take() {
   arrived_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
   Batch batch;
   if (ends_) return batch;
+  const bool together = num_waiting_ >= fewest_together_;
   std::size_t num_queries = 0;
   do {
     num_queries += waiting_.front().queries.size();
     batch.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
-  } while (!batch.front().alone && !waiting_.empty() && !waiting_.front().alone &&
+  } while (together && !batch.front().alone && !waiting_.empty() && !waiting_.front().alone &&
            waiting_.front().engine == batch.front().engine &&
            num_queries + waiting_.front().queries.size() <= kMaxBatch);
   num_waiting_ -= num_queries;

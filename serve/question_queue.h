@@ -56,7 +56,8 @@ class QuestionQueue {
  public:
   using Search = std::function<std::vector<SearchResult>(std::span<const Query>, const SearchOptions&)>;
 
-  QuestionQueue(Search search, int num_workers, std::size_t max_waiting);
+  // While fewer than `fewest_together` queries wait, requests are answered one by one.
+  QuestionQueue(Search search, int num_workers, std::size_t max_waiting, std::size_t fewest_together = 2);
   ~QuestionQueue() { stop(); }
   QuestionQueue(const QuestionQueue&) = delete;
   QuestionQueue& operator=(const QuestionQueue&) = delete;
@@ -82,6 +83,7 @@ class QuestionQueue {
 
   const Search search_;
   const std::size_t max_waiting_;
+  const std::size_t fewest_together_;
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<Asked> waiting_;

@@ -12,16 +12,12 @@
 namespace culmen::serve {
 namespace {
 
-// A batch of one is slower than a single query, and on a GPU a batch takes as long as some dozen of them, one after the
-// other (docs/results/serve.md).
-constexpr std::size_t kAloneOnCpu = 1, kAloneOnDevices = 12;
-
-// Up to `most_alone` queries have a call each.
+// A single query has a call of its own: a batch of one would be slower.
 std::vector<SearchResult> search_with(const auto& index, std::span<const Query> queries,
-                                      const SearchOptions& how, std::size_t most_alone) {
-  if (queries.size() > most_alone) return index.search(queries, how);
+                                      const SearchOptions& how) {
+  if (queries.size() != 1) return index.search(queries, how);
   std::vector<SearchResult> results;
-  for (const Query& query : queries) results.push_back(index.search(query, how));
+  results.push_back(index.search(queries.front(), how));
   return results;
 }
 
@@ -33,11 +29,11 @@ Searcher::Search copy_to_devices(const AnyIndex& index, const ServeOptions& opti
   if (options.devices.size() > 1)
     return [copies = one.to_devices(options.devices, options.on_devices)](std::span<const Query> queries,
                                                                           const SearchOptions& how) {
-      return search_with(copies, queries, how, kAloneOnDevices);
+      return search_with(copies, queries, how);
     };
   return [copy = one.to_device({.device = options.devices.front(), .memory = options.on_devices.memory})](
              std::span<const Query> queries, const SearchOptions& how) {
-    return search_with(copy, queries, how, kAloneOnDevices);
+    return search_with(copy, queries, how);
   };
 }
 
@@ -76,7 +72,7 @@ std::vector<SearchResult> Searcher::search_on_devices(std::span<const Query> que
 
 std::vector<SearchResult> Searcher::search_on_cpu(std::span<const Query> queries,
                                                   const SearchOptions& how) const {
-  return search_with(index_, queries, how, kAloneOnCpu);
+  return search_with(index_, queries, how);
 }
 
 }  // namespace culmen::serve

@@ -24,7 +24,9 @@
 namespace culmen::serve {
 namespace {
 
-constexpr int kMaxDepth = 8;        // of JSON
+constexpr int kMaxDepth = 8;  // of JSON
+// A batch takes a GPU as long as some dozen questions, one after the other (docs/results/serve.md).
+constexpr std::size_t kFewestOnDevices = 12;
 constexpr int kNumTaskThreads = 8;  // writes that wait for the disk together share its syncs
 constexpr std::size_t kMaxTasks = 256;
 
@@ -172,7 +174,8 @@ Service::Service(AnyIndex index, const ServeOptions& options, std::function<void
       tasks_(kNumTaskThreads, kMaxTasks),
       queue_([this](std::span<const Query> queries,
                     const SearchOptions& how) { return search_index(queries, how); },
-             std::max(2, static_cast<int>(std::thread::hardware_concurrency())), options.limits.waiting) {}
+             std::max(2, static_cast<int>(std::thread::hardware_concurrency())), options.limits.waiting,
+             options.devices.empty() ? 2 : kFewestOnDevices) {}
 
 std::optional<Response> Service::refusal(const RequestHead& head) const {
   const Route* const route = find_route(head.path());

@@ -123,6 +123,20 @@ TEST(QuestionQueue, QuestionsThatWaitAreOneBatch) {
   EXPECT_EQ(queue.stats().waiting, 0U);
 }
 
+TEST(QuestionQueue, AnswersFewOneByOne) {
+  for (const bool few : {true, false}) {
+    FakeSearch fake;
+    QuestionQueue queue(searching(fake), 1, 100, few ? 3 : 2);
+    std::future<Answered> first = occupy(queue, fake);
+    std::future<Answered> second = ask(queue, {1});
+    std::future<Answered> third = ask(queue, {2});
+    fake.open();
+    EXPECT_EQ(ids_of(second), (std::vector<std::int64_t>{1}));
+    EXPECT_EQ(ids_of(third), (std::vector<std::int64_t>{2}));
+    EXPECT_EQ(fake.sizes(), few ? (std::vector<std::size_t>{1, 1, 1}) : (std::vector<std::size_t>{1, 2}));
+  }
+}
+
 TEST(QuestionQueue, ARefusedQuestionIsAnsweredAlone) {
   FakeSearch fake;
   QuestionQueue queue(searching(fake), 1, 100);
