@@ -518,7 +518,9 @@ class ServeGuardTest(ServeCase):
         self.write("big.csv", "a,b\n" + "\n".join(f"{i % 977},{i % 1009}" for i in range(400000)) + "\n")
         self.culmen("build", "big.csv", "-o", "big")
         self.serve("--time-limit", 1, "--max-rows", 400000, directory="big")
-        slow = {"queries": [{"weights": {"a": 1 + i / 7, "b": -1}, "k": 500, "engine": "scan"} for i in range(800)]}
+        terms = " + ".join(f"decay(a, {i}, 5, gauss)" for i in range(50))  # slow on any number of cores
+        query = {"weights": {"b": -1}, "k": 500, "engine": "scan", "terms": terms}
+        slow = {"queries": [query] * 800}
         headers = self.refuses(503, "longer", "POST", "/search", slow)
         self.assertEqual(headers["Retry-After"], "1")
 
