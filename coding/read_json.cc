@@ -45,6 +45,8 @@ class StrictReader {
 }  // namespace
 
 ReadJson read_json(std::string_view text, int max_depth) try {
+  // The library takes it for the end of the text.
+  if (text.find('\0') != std::string_view::npos) throw InvalidArgument("JSON: a NUL byte");
   return ReadJson::parse(text.begin(), text.end(), StrictReader(max_depth));
 } catch (const ReadJson::exception& error) {
   std::string problem = error.what();

@@ -70,6 +70,29 @@ std::string head_of(const Response& response, unsigned version, bool keeps_alive
   return head + "\r\n\r\n";
 }
 
+// Framing and fields that servers and proxies may read in different ways, so that one takes a request for two. Empty:
+// none.
+std::string ambiguity_of(const http::fields& head) {
+  if (head.count(http::field::transfer_encoding) > 0 &&
+      (head.count(http::field::transfer_encoding) > 1 ||
+       !beast::iequals(head[http::field::transfer_encoding], "chunked")))
+    return "of transfer encodings the server knows chunked alone";
+  for (const http::field field :
+       {http::field::host, http::field::origin, http::field::content_type, http::field::authorization})
+    if (head.count(field) > 1) return "the field " + text_of(http::to_string(field)) + " is there twice";
+  return "";
+}
+
+// "http://host/path" names the host itself, whatever the Host field says (RFC 9112, 3.2.2).
+void take_host_of_target(RequestHead& head) {
+  const beast::string_view scheme = "http://";
+  if (!beast::iequals(beast::string_view(head.target).substr(0, scheme.size()), scheme)) return;
+  const std::size_t end = std::min(head.target.find_first_of("/?", scheme.size()), head.target.size());
+  head.host = head.target.substr(scheme.size(), end - scheme.size());
+  head.target.erase(0, end);
+  if (!head.target.starts_with('/')) head.target.insert(0, "/");
+}
+
 class Connection;
 
 // What all connections share.
@@ -153,7 +176,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
              .origin = text_of(head[http::field::origin]),
              .content_type = text_of(head[http::field::content_type]),
              .authorization = text_of(head[http::field::authorization])};
+    take_host_of_target(head_);
     keeps_alive_ = head.keep_alive();
+    if (const std::string problem = ambiguity_of(head); !problem.empty()) return refuse_ambiguous(problem);
     if (std::optional<Response> refused = shared_.service.refusal(head_)) {
       has_unread_body_ = !parser_->is_done();
       return write(std::move(*refused));
@@ -196,12 +221,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
     shared_.service.answer(head_, std::move(parser_->get().body()), is_gone, reply);
   }
 
-  // Whether the client has closed its end. Called by the thread that works on its question.
+  // Whether the client does not wait any more. Called by the thread that works on its question. A client that has closed
+  // its end may have gone, or only said that it sends no more: it gets what does not take long.
   bool client_is_gone() const {
     if (shared_.gives_up) return true;
     char byte = 0;
     const ssize_t received = recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return received == 0 || (received < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+    if (received == 0) return Clock::now() >= began_ + std::chrono::seconds(1);
+    return received < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
+  }
+
+  void refuse_ambiguous(const std::string& problem) {
+    has_unread_body_ = true;  // nobody knows where it ends
+    write(error_response(400, "BadRequest", problem));
   }
 
   // A request that cannot be read to its end, if anything of it came.

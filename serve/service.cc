@@ -1,9 +1,11 @@
 #include "serve/service.h"
 
 #include <fmt/core.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -33,6 +35,14 @@ constexpr std::size_t kMaxTasks = 256;
 // What takes the threads of the connections milliseconds is done by others.
 constexpr std::size_t kLargeBody = 16 << 10;
 constexpr std::size_t kManyHits = 200;
+// A body of JSON takes some fifteen times its size while it is read, which the C library would keep for each thread.
+constexpr std::size_t kHugeBody = 1 << 20;
+
+void give_back_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 // Makes the response here, and not where the connection is served.
 void reply_now(const Reply& reply, const MakeResponse& make) {
@@ -84,11 +94,37 @@ SearchOptions limited(Engine engine, const ServeOptions& options, const std::fun
   return how;
 }
 
+// "Application/JSON; charset=utf-8" too.
+bool is_json(std::string_view content_type) {
+  constexpr std::string_view kJson = "application/json";
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
+  return std::equal(type.begin(), type.end(), kJson.begin(), kJson.end(),
+                    [](unsigned char a, char b) { return std::tolower(a) == b; });
+}
+
+// "1,2" of "1%2C2". What is not written as %XX stays.
+std::string percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned char byte = 0;
+    const char* const digits = text.data() + i + 1;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+      decoded += static_cast<char>(byte);
+      i += 2;
+    } else {
+      decoded += text[i];
+    }
+  }
+  return decoded;
+}
+
 // "1,2,3" of "ids=1,2,3".
 std::vector<std::int64_t> ids_of_target(std::string_view target) {
   const std::size_t question = target.find('?');
-  const std::string_view given =
-      question == std::string_view::npos ? std::string_view() : target.substr(question + 1);
+  const std::string given =
+      question == std::string_view::npos ? "" : percent_decoded(target.substr(question + 1));
   if (!given.starts_with("ids=")) throw InvalidArgument("say which rows: /get?ids=1,2");
   std::vector<std::int64_t> ids;
   const char* next = given.data() + 4;
@@ -182,7 +218,8 @@ std::optional<Response> Service::refusal(const RequestHead& head) const {
   const bool is_health = route != nullptr && route->path == "/health";  // for probes of any kind
   const bool is_open = route != nullptr && route->is_open;
   if (!is_health)
-    if (std::optional<Response> refused = guard_.refusal(head, is_open, route != nullptr && route->is_write))
+    if (std::optional<Response> refused =
+            guard_.refusal(head, is_open, options_.writable && route != nullptr && route->is_write))
       return refused;
   const bool is_page = route != nullptr && route->path == "/";
   if (route == nullptr || (is_page && !options_.page))
@@ -199,7 +236,7 @@ std::optional<Response> Service::refusal(const RequestHead& head) const {
   }
   if (route->is_write && !options_.writable)
     return error_response(403, "ReadOnly", "this server takes no changes: culmen serve --writable does");
-  if (method == "POST" && !head.content_type.starts_with("application/json"))
+  if (method == "POST" && !is_json(head.content_type))
     return error_response(415, "WrongType", "send JSON, with Content-Type: application/json");
   return std::nullopt;
 }
@@ -217,8 +254,12 @@ void Service::answer(const RequestHead& head, std::string body, std::function<bo
     }
   };
   if (!is_large) return handle();
+  const bool is_huge = request->body.size() > kHugeBody;
   try {
-    tasks_.run(handle);
+    tasks_.run([handle, is_huge] {
+      handle();
+      if (is_huge) give_back_memory();
+    });
   } catch (...) {
     reply([response = current_error_response()] { return response; });
   }

@@ -143,6 +143,7 @@ class ServeSearchTest(ServeCase):
         weights = QUESTION["weights"]
         for body, says in [
             ("{", "JSON"),
+            (json.dumps(QUESTION) + "\0}", "NUL"),
             ("[]", "expected an object"),
             ("1e999", "JSON"),
             ('{"weights":{"price":1},"weights":{"rating":1}}', "given twice"),
@@ -220,10 +221,19 @@ class ServeRowsTest(ServeCase):
     def test_gets_rows(self):
         self.serve()
         answer = self.answer("GET", "/get?ids=9,1,7")
+        self.assertEqual(self.answer("GET", "/get?ids=9%2C%31%2c7"), answer)
         self.assertEqual([row and row["id"] for row in answer["rows"]], [9, None, 7])
         self.assertEqual(answer["rows"][0]["attributes"], {"price": 200, "rating": 9.5})
         self.assertEqual(self.answer("POST", "/get", {"ids": [9, 1, 7]}), answer)
-        for path in ["/get", "/get?ids=", "/get?ids=1,", "/get?ids=a", "/get?ids=9223372036854775808"]:
+        for path in [
+            "/get",
+            "/get?ids=",
+            "/get?ids=1,",
+            "/get?ids=a",
+            "/get?ids=1%",
+            "/get?ids=1%2",
+            "/get?ids=9223372036854775808",
+        ]:
             self.refuses(400, "ids", "GET", path)
 
     def test_explains(self):
@@ -370,6 +380,7 @@ class ServeWritesTest(ServeCase):
         self.write("token", TOKEN)
         self.serve("--token-file", "token")
         self.refuses(403, "--writable", "POST", "/insert", {"rows": [self.ROW]}, token=TOKEN)
+        self.refuses(403, "--writable", "POST", "/insert", {"rows": [self.ROW]})
 
     def test_no_acknowledged_row_is_lost_by_a_kill(self):
         self.serve_writable()
@@ -431,7 +442,9 @@ class ServeGuardTest(ServeCase):
         _, headers, _ = self.ask("POST", "/search", QUESTION, headers={"Origin": "http://" + host, "Host": host})
         self.assertNotIn("Access-Control-Allow-Origin", headers)
         # What a page of another site can send without asking the server first.
-        self.refuses(415, "JSON", "POST", "/search", QUESTION, headers={"Content-Type": "text/plain"})
+        for other in ["text/plain", "application/jsonx", "application/json-seq", "x/application/json", "application"]:
+            self.refuses(415, "JSON", "POST", "/search", QUESTION, headers={"Content-Type": other})
+        self.answer("POST", "/search", QUESTION, headers={"Content-Type": "Application/JSON ; charset=utf-8"})
 
     def test_paths_and_methods(self):
         self.serve("--no-page")
@@ -462,6 +475,13 @@ class ServeGuardTest(ServeCase):
             "folded field": head + "X: a\r\n b\r\nContent-Length : 3\r\n\r\nabc",
             "long header": head + "X: " + "a" * 20000 + "\r\n\r\n",
             "bare line ends": head.replace("\r\n", "\n") + "\n",
+            "another encoding": head
+            + "Transfer-Encoding: xchunked\r\n\r\nGET /health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            "encodings": head + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+            "two encodings": head + "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "two hosts": head + f"Host: evil.example\r\nContent-Length: {len(body)}\r\n\r\n" + body,
+            "two types": head + f"Content-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n" + body,
+            "elsewhere": "GET http://evil.example/info HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         }.items():
             with self.subTest(name):
                 said = self.send(request.encode("latin-1"))
@@ -471,6 +491,11 @@ class ServeGuardTest(ServeCase):
         whole = head + f"Content-Length: {len(body)}\r\n\r\n" + body
         self.assertEqual(self.send((whole * 3).encode()).count("HTTP/1.1 200"), 3)  # a pipeline is
         self.assertEqual(self.send(whole[:-5].encode(), half_close=True), "")
+        many = json.dumps({"queries": [QUESTION] * 50})  # are not answered where they are read
+        many = head + f"Content-Length: {len(many)}\r\n\r\n{many}"
+        self.assertIn("HTTP/1.1 200", self.send(many.encode(), half_close=True))
+        absolute = f"GET HTTP://localhost:{self.port}/health HTTP/1.1\r\nHost: evil.example\r\n\r\n"
+        self.assertIn("HTTP/1.1 200", self.send(absolute.encode()))
         chunked = head + "Transfer-Encoding: chunked\r\n\r\n" + f"{len(body):x}\r\n{body}\r\n0\r\n\r\n"
         self.assertIn("HTTP/1.1 200", self.send(chunked.encode()))
         invited = head + f"Expect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n"
