@@ -121,7 +121,7 @@ def test_errors_are_those_of_the_server(hotels):
     assert refusal(app, "GET", "/../etc/passwd")[:2] == (404, "NotFound")
     assert refusal(app, "POST", "/search", QUESTION, headers=[(b"content-type", b"text/plain")])[0] == 415
     assert refusal(app, "POST", "/search", b" " * 101, parts=3)[:2] == (413, "BodyTooLarge")
-    assert refusal(app, "POST", "/insert", {"rows": []}, headers=bearer(TOKEN))[0] == 401
+    assert refusal(app, "POST", "/insert", {"rows": []}, headers=bearer(TOKEN))[0] == 403
     assert refusal(app, "GET", "/info", headers=[(b"host", b"evil.example")])[:2] == (421, "UnknownHost")
     assert refusal(app, "GET", "/info", headers=[(b"origin", b"http://evil.example")])[:2] == (403, "ForeignOrigin")
     assert (
