@@ -387,6 +387,7 @@ def test_progress_of_many_questions(cluster, tmp_path, timeout):
 def test_ctrl_c_ends_many_questions_by_messages(tmp_path):
     index = culmen.ShardedIndex.build(table_of(20_000), tmp_path / "s", ATTRIBUTES, shards=2, id="id")
     weights = np.random.default_rng(1).standard_normal((400_000, 4))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
