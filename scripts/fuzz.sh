@@ -30,7 +30,8 @@ for target in "${targets[@]}"; do
   # Our own driver knows the seeds; without them libFuzzer starts from nothing.
   "build/fuzz/tests/fuzz/$target" --write-corpus "$corpus"
   echo "fuzz: $target for $seconds s"
+  # What only mapped pages point to, as the labels of an arena, would be taken for leaks. CTest looks for them at the end.
   "build/fuzz/tests/fuzz/${target}_libfuzzer" "$corpus" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=2048 \
-    -timeout=10 -verbosity=0 -print_final_stats=1 -artifact_prefix="build/fuzz/$target-"
+    -timeout=10 -detect_leaks=0 -verbosity=0 -print_final_stats=1 -artifact_prefix="build/fuzz/$target-"
 done
 echo "fuzz: nothing found by ${#targets[@]} targets"
