@@ -122,7 +122,14 @@ def test_an_interrupted_conversion_ends_as_the_program_does(tmp_path, whole_grou
     command = [sys.executable, "-m", "culmen", "build", str(tmp_path / "t.parquet"), "-o", str(tmp_path / "index")]
     (tmp_path / "pipes").mkdir()
     environment = {**os.environ, "TMPDIR": str(tmp_path / "pipes")}
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, start_new_session=True, text=True)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
+    )
     wait_until(lambda: pathlib.Path(f"/proc/{process.pid}/exe").resolve().name == "culmen")
     time.sleep(0.3)  # now it reads
     (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
