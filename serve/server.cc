@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -325,8 +326,9 @@ class Listener {
       acceptor_.bind(wanted);
       acceptor_.listen(asio::socket_base::max_listen_connections);
     } catch (const boost::system::system_error& error) {
+      const bool is_taken = error.code() == asio::error::address_in_use;
       throw IoError(options.address + ", port " + std::to_string(options.port) + ": " +
-                    error.code().message());
+                    error.code().message() + (is_taken ? "; choose another one with --port" : ""));
     }
     return acceptor_.local_endpoint();
   }

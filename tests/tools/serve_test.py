@@ -430,6 +430,10 @@ class ServeGuardTest(ServeCase):
         self.answer("GET", "/health")
         self.answer("POST", "/search", QUESTION, token=TOKEN, headers={"Host": "hotels.example:80"})
 
+    def test_says_what_to_do_about_a_port_that_is_taken(self):
+        self.serve()
+        self.refused("serve", "index", "--port", str(self.port), code=1, says="--port")
+
     def test_refuses_names_and_origins_of_others(self):
         self.serve()
         for host in ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example"]:
