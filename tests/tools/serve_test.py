@@ -509,9 +509,11 @@ class ServeGuardTest(ServeCase):
 
     def test_limits(self):
         self.serve("--max-body", 1000, "--max-connections", 5)
+        others = self.num_sockets()
         self.refuses(413, "larger", "POST", "/search", {**QUESTION, "where": "price > 1" + " " * 2000})
+        self.wait_for_sockets(others)  # the refused one has been closed
         idle = [socket.create_connection(("127.0.0.1", self.port), timeout=5) for _ in range(5)]
-        self.wait_for_connections(5)
+        self.wait_for_sockets(others + 5)
         extra = socket.create_connection(("127.0.0.1", self.port), timeout=5)
         extra.settimeout(5)
         try:
@@ -529,17 +531,20 @@ class ServeGuardTest(ServeCase):
                 time.sleep(0.05)
         self.answer("GET", "/health")
 
-    def wait_for_connections(self, number):
-        """Until the server process has so many sockets beside the one that it listens on."""
+    def num_sockets(self):
+        """That the server process has."""
         folder = f"/proc/{self.server.pid}/fd"
-        for _ in range(100):
-            links = []
-            for name in os.listdir(folder):
-                try:
-                    links.append(os.readlink(f"{folder}/{name}"))
-                except OSError:
-                    pass
-            if sum(link.startswith("socket:") for link in links) > number:
+        links = []
+        for name in os.listdir(folder):
+            try:
+                links.append(os.readlink(f"{folder}/{name}"))
+            except OSError:
+                pass
+        return sum(link.startswith("socket:") for link in links)
+
+    def wait_for_sockets(self, number):
+        for _ in range(200):
+            if self.num_sockets() == number:
                 return
             time.sleep(0.05)
 
