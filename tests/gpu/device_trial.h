@@ -21,6 +21,18 @@ inline bool takes(Engine engine, const Query& query, std::size_t num_rows) {
   return engine != Engine::gta || k <= kGtaLimit;
 }
 
+inline bool fits_on_device(const Index& index) {
+  return index.info().attributes.size() <= static_cast<std::size_t>(kMaxDeviceAttributes);
+}
+
+// Whether a copy or a group is of this index, and not of one that was in its place before.
+bool is_copy_of(const auto& on_device, const Index& index) {
+  Query any = {
+      .weights = std::vector<double>(index.info().attributes.size()), .k = 1, .missing = Missing::fill};
+  any.weights[0] = 0x1p-500;  // of no value is the score too large
+  return on_device && on_device->search(any).snapshot == index.search(any).snapshot;
+}
+
 // One table, an index of it on the GPU and queries with the oracle's answers.
 struct Trial {
   Table table;

@@ -25,7 +25,8 @@ namespace {
 class DeviceChecks {
  public:
   std::string check(const Index& index, const FieldOracle& oracle, Random& random) {
-    if (!is_copy_of(index)) {
+    if (!fits_on_device(index)) return "";
+    if (!is_copy_of(copy_, index)) {
       memory_ = random.pick(
           {DeviceMemory::device, DeviceMemory::device, DeviceMemory::host, DeviceMemory::managed});
       copy_ = index.to_device({.memory = memory_});
@@ -58,14 +59,6 @@ class DeviceChecks {
 
  private:
   static constexpr int kQueries = 6;
-
-  bool is_copy_of(const Index& index) const {
-    if (!copy_) return false;
-    Query any = {
-        .weights = std::vector<double>(index.info().attributes.size()), .k = 1, .missing = Missing::fill};
-    any.weights[0] = 1;
-    return copy_->search(any).snapshot == index.search(any).snapshot;
-  }
 
   // Weights in device memory, some of which are refused.
   std::string check_context(const FieldOracle& oracle, Random& random) {
