@@ -165,14 +165,36 @@ class DeviceGroup::Impl {
     members_.check(members_.everyone(), errors);
   }
 
-  // All launches are this thread's: waking another takes as long as many a search.
+  // Launches one after the other would take as long as the search, so the members' threads launch if they are awake.
+  // Waking them takes as long: those that sleep are woken for the next query. Of two members, the second's launch takes
+  // no longer than handing it over.
+  void launch_in_shards(const auto& launch) {
+    Positions own = {0};
+    {
+      Ends ends(members_.size());
+      for (std::size_t m = 1; m < members_.size(); ++m) {
+        // A turn at a resident kernel is taken and ended by one thread.
+        if (members_.size() > 2 && members_.worker(m).is_waiting() && !members_.copy(m).is_resident()) {
+          ends.add(members_.worker(m).run([&launch, m] { launch(m); }));
+        } else {
+          own.push_back(m);
+        }
+      }
+      for (const std::size_t m : own) launch(m);
+      ends.spin();
+    }
+    for (const std::size_t m : own)
+      if (m > 0 && members_.size() > 2) static_cast<void>(members_.worker(m).run([] {}));
+  }
+
   SearchResult search_in_shards(const Query& query, const SearchCall& call, Clock::time_point start) {
     const std::vector<MirrorView> views = members_.views_of(members_.everyone());
     std::vector<std::unique_ptr<IndexCopy::Started>> started(members_.size());
     std::vector<std::vector<SearchResult>> parts(members_.size());
-    std::vector<std::exception_ptr> errors;
-    for (std::size_t m = 0; m < members_.size(); ++m)
-      errors.push_back(caught([&] { started[m] = members_.copy(m).begin(views[m], query, call, start); }));
+    std::vector<std::exception_ptr> errors(members_.size());
+    launch_in_shards([&](std::size_t m) {
+      errors[m] = caught([&] { started[m] = members_.copy(m).begin(views[m], query, call, start); });
+    });
     for (std::size_t m = 0; m < members_.size(); ++m)
       if (errors[m] == nullptr)
         errors[m] = caught([&] { parts[m].push_back(members_.copy(m).finish(*started[m])); });

@@ -131,9 +131,10 @@ std::vector<MirrorView> GroupMembers::views_of(const Positions& members) {
   views.assign(members.size(), {});
   lock_isolated(follow_mutex_, [&] {
     const std::shared_ptr<const Snapshot> now = index_->get();
+    ChangesOfVersion found;
     on_each(members, [&](std::size_t i) {
       RefreshStats stats;
-      views[i] = members_[members[i]].copy->follow(now, stats);
+      views[i] = members_[members[i]].copy->follow(now, stats, found);
     });
   });
   return views;
@@ -143,8 +144,9 @@ std::vector<RefreshStats> GroupMembers::refresh() {
   std::vector<RefreshStats> stats(members_.size());
   lock_isolated(follow_mutex_, [&] {
     const std::shared_ptr<const Snapshot> snapshot = index_->get();
+    ChangesOfVersion found;
     on_each(everyone(), [&](std::size_t m) {
-      members_[m].copy->follow(snapshot, stats[m]);
+      members_[m].copy->follow(snapshot, stats[m], found);
       set_usable(m, true);
     });
   });

@@ -4,6 +4,7 @@
 
 #include <tbb/parallel_for.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -95,10 +96,13 @@ class GroupMembers {
   void check(const Positions& members, const std::vector<std::exception_ptr>& errors);
 
  private:
+  // Longer than a search of one query takes, so that threads are awake while one query follows the other.
+  static constexpr std::chrono::microseconds kLinger{100};
+
   struct Member {
     int device = 0;
     std::unique_ptr<const IndexCopy> copy;
-    Worker worker;  // ends first
+    Worker worker{kLinger};  // ends first
   };
 
   std::uint32_t partitions_together() const;

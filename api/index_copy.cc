@@ -70,9 +70,10 @@ std::optional<MirrorView> IndexCopy::view_of(const std::shared_ptr<const Snapsho
   return mirror_.view_of(snapshot);
 }
 
-MirrorView IndexCopy::follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats) const {
+MirrorView IndexCopy::follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats,
+                             ChangesOfVersion& found) const {
   const cuda::DeviceScope scope(device_);
-  return mirror_.follow(snapshot, stats);
+  return mirror_.follow(snapshot, stats, found);
 }
 
 RefreshStats IndexCopy::refresh() const {

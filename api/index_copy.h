@@ -38,7 +38,8 @@ class IndexCopy {
   // That version, if the copy has it.
   std::optional<gpu::MirrorView> view_of(const std::shared_ptr<const Snapshot>& snapshot) const;
   // That version, which is published, or was after the one that the copy has.
-  gpu::MirrorView follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats) const;
+  gpu::MirrorView follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats,
+                         ChangesOfVersion& found) const;
   RefreshStats refresh() const;
 
   using Clock = std::chrono::steady_clock;
@@ -67,6 +68,7 @@ class IndexCopy {
   int device() const { return device_; }
   DeviceMemory memory() const { return mirror_.memory(); }
   std::size_t device_bytes() const { return mirror_.device_bytes(); }
+  bool is_resident() const { return num_resident_multiprocessors() > 0; }
   unsigned num_resident_multiprocessors() const { return single_search_.num_resident_multiprocessors(); }
 
  private:

@@ -9,7 +9,8 @@
 //             The answers are written to arrays that are kept, that are kept in pinned memory, as the weights then
 //             are, or that are new for each batch
 //   single    one question of a batch after the other, both signs, the first k: the median, us
-//   refresh   until all copies have 1,000 replaced rows, the median: ms
+//   refresh   until all copies have 1,000 replaced rows, the median: ms. In brackets its parts, of the slowest copy:
+//             finding what is new, gathering it, copying with the gathering; and the bytes for one copy
 //
 // Groups have the first 1, 2, ... of --devices, by default all GPUs; one that is named twice is two logical devices.
 // All answers are compared with those of the DeviceIndex.
@@ -136,10 +137,14 @@ double single_us(const auto& on_gpu, const Questions& questions, std::size_t dim
 }
 
 // Replaces rows by their own values, so that answers stay as they are.
-double refresh_ms(Index& index, const DeviceGroup& group, int repeats) {
+struct RefreshTimes {
+  double all_ms, find_ms, gather_ms, copy_ms, megabytes;
+};
+
+RefreshTimes refresh_times(Index& index, const DeviceGroup& group, int repeats) {
   constexpr std::size_t kRows = 1000;
   std::mt19937_64 random(12);
-  std::vector<double> times;
+  std::vector<double> times, find, gather, copy, bytes;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     std::vector<std::int64_t> ids;
     while (ids.size() < kRows) {
@@ -156,10 +161,19 @@ double refresh_ms(Index& index, const DeviceGroup& group, int repeats) {
     for (const std::vector<double>& column : columns) rows.columns.emplace_back(column);
     index.upsert(rows);
     const double start = now_us();
-    group.refresh();
+    const std::vector<RefreshStats> stats = group.refresh();
     times.push_back((now_us() - start) * 1e-3);
+    const auto slowest = [&](double RefreshStats::*part) {
+      double most = 0;
+      for (const RefreshStats& member : stats) most = std::max(most, member.*part);
+      return most * 1e-3;
+    };
+    find.push_back(slowest(&RefreshStats::find_us));
+    gather.push_back(slowest(&RefreshStats::gather_us));
+    copy.push_back(slowest(&RefreshStats::copy_us));
+    bytes.push_back(static_cast<double>(stats.front().bytes) * 1e-6);
   }
-  return median(times);
+  return {median(times), median(find), median(gather), median(copy), median(bytes)};
 }
 
 bool is_same(const BatchAnswers& a, const BatchAnswers& b) {
@@ -179,9 +193,10 @@ int measure_group(Index& index, const std::vector<int>& devices, const std::vect
     std::printf("; %s %.0f (%.2f)", questions.name.c_str(), static_cast<double>(settings.queries) / us * 1e3,
                 questions.one_device_us / us);
   }
-  std::printf("; single %.1f; refresh %.2f; shares",
+  const RefreshTimes refresh = refresh_times(index, group, settings.repeats);
+  std::printf("; single %.1f; refresh %.2f (find %.2f, gather %.2f, copy %.2f, %.1f MB); shares",
               single_us(group, all[settings.ks.size()], static_cast<std::size_t>(settings.dims)),
-              refresh_ms(index, group, settings.repeats));
+              refresh.all_ms, refresh.find_ms, refresh.gather_ms, refresh.copy_ms, refresh.megabytes);
   for (const DeviceMember& member : group.members()) std::printf(" %.2f", member.share);
   wrong += is_same(group.search_batch(all[0].batch()), all[0].expected) ? 0 : 1;
   std::printf("\n");

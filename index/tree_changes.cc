@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <span>
 
+#include "base/lock_isolated.h"
+
 namespace culmen {
 namespace {
 
@@ -67,6 +69,14 @@ TreeChanges changes_since(const Snapshot& s, std::optional<std::uint64_t> since)
   append_new(children_of(s, new_ones(level), leaf_is_new), changes.leaves);
   changes.level_1 = std::move(level);
   return changes;
+}
+
+const TreeChanges& ChangesOfVersion::since(const Snapshot& snapshot, std::optional<std::uint64_t> older) {
+  return *lock_isolated(mutex_, [&]() -> const TreeChanges* {
+    auto known = found_.find(older);
+    if (known == found_.end()) known = found_.emplace(older, changes_since(snapshot, older)).first;
+    return &known->second;
+  });
 }
 
 }  // namespace culmen

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -24,5 +26,16 @@ struct TreeChanges {
 // Nothing below a node is newer than the node, so only new nodes can have new children. Reads, by several threads,
 // every node above level 1, the headers of nodes below new ones, and the headers of leaves below new level-1 nodes.
 TreeChanges changes_since(const Snapshot& snapshot, std::optional<std::uint64_t> since);
+
+// The same for mirrors that follow to one version together: found once for all that come from the same one.
+// Thread-safe.
+class ChangesOfVersion {
+ public:
+  const TreeChanges& since(const Snapshot& snapshot, std::optional<std::uint64_t> older);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::optional<std::uint64_t>, TreeChanges> found_;
+};
 
 }  // namespace culmen

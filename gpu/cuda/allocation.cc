@@ -61,7 +61,7 @@ Allocation::Allocation(std::size_t num_bytes, Memory memory) : num_bytes_(num_by
   if (AllocationFault::strikes()) throw_no_room(num_bytes, memory);
   if (memory == Memory::device) allocator_ = device_allocator();
   if (allocator_ != nullptr) {
-    check(cudaGetDevice(&device_));
+    device_ = current_device();
     data_ = allocate_from(*allocator_, num_bytes);
   } else {
     data_ = allocate_from_cuda(num_bytes, memory);

@@ -34,6 +34,12 @@ void require_device(int device) {
                                : cudaGetErrorString(status) + std::string("; use the CPU")));
 }
 
+int current_device() {
+  int device = 0;
+  check(cudaGetDevice(&device));
+  return device;
+}
+
 std::exception_ptr as_fault_of(int device, const std::exception_ptr& error) {
   const auto text = [device](const CudaError& fault) {
     return "GPU " + std::to_string(device) + ": " + fault.what();

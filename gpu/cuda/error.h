@@ -18,6 +18,9 @@ int num_devices() noexcept;
 // Throws CudaError unless there is such a device.
 void require_device(int device);
 
+// Throws CudaError.
+int current_device();
+
 // Makes `device` current during its own lifetime.
 class DeviceScope {
  public:

@@ -66,12 +66,6 @@ void check_driver(CUresult status, const char* file = __builtin_FILE(), int line
   check(static_cast<cudaError_t>(status), file, line);
 }
 
-int current_device() {
-  int device = 0;
-  check(cudaGetDevice(&device));
-  return device;
-}
-
 bool can_reserve(int device) {
   int can = 0;
   return driver().is_complete() &&

@@ -8,8 +8,8 @@ namespace culmen::cuda {
 
 // Not cudaMemAdviseSetReadMostly: the host does not read the pages, so it needs no copy.
 void keep_on_device(const void* data, std::size_t num_bytes) {
-  int device = 0, shares_pages = 0;
-  check(cudaGetDevice(&device));
+  const int device = current_device();
+  int shares_pages = 0;
   check(cudaDeviceGetAttribute(&shares_pages, cudaDevAttrConcurrentManagedAccess, device));
   if (shares_pages == 0) return;
 #if CUDART_VERSION >= 13000

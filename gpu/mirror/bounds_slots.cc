@@ -48,10 +48,11 @@ std::vector<BoundsSlot> BoundsSlots::update(std::span<const TreeChanges::Node> l
     }
   }
   std::vector<std::uint32_t> left, empty;
-  for (std::uint32_t n = 0; n < size(); ++n) {
+  for (std::uint32_t slot = 0; slot < size(); ++slot)
+    if (!stays[slot] && node_at_[slot] != kNoNode) left.push_back(slot);
+  for (std::uint32_t n = 0; n < size() && left.size() + empty.size() < arrivals.size(); ++n) {
     const std::uint32_t slot = nth_slot(n, size());
-    if (stays[slot]) continue;
-    (node_at_[slot] == kNoNode ? empty : left).push_back(slot);
+    if (node_at_[slot] == kNoNode) empty.push_back(slot);
   }
   for (const std::uint32_t slot : left) slot_of_[node_at_[slot]] = kNoSlot;
   for (std::size_t i = 0; i < std::max(left.size(), arrivals.size()); ++i) {

@@ -59,29 +59,33 @@ MirrorView Mirror::latest() {
   const std::shared_ptr<const Snapshot> snapshot = index_->get();
   if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
   RefreshStats stats;
-  return follow(nullptr, stats);
+  ChangesOfVersion found;
+  return follow(nullptr, stats, found);
 }
 
 RefreshStats Mirror::refresh() {
   RefreshStats stats;
-  follow(nullptr, stats);
+  ChangesOfVersion found;
+  follow(nullptr, stats, found);
   return stats;
 }
 
-MirrorView Mirror::follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats) {
+MirrorView Mirror::follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats,
+                          ChangesOfVersion& found) {
   const Clock::time_point start = Clock::now();
-  MirrorView view = copy_what_is_new(snapshot, stats);
+  MirrorView view = copy_what_is_new(snapshot, stats, found);
   stats.version = view.snapshot->version;
   stats.elapsed_us = microseconds_since(start);
   return view;
 }
 
 // One thread copies. Others that call meanwhile wait for it, and have nothing left to do.
-MirrorView Mirror::copy_what_is_new(std::shared_ptr<const Snapshot> snapshot, RefreshStats& stats) {
+MirrorView Mirror::copy_what_is_new(std::shared_ptr<const Snapshot> snapshot, RefreshStats& stats,
+                                    ChangesOfVersion& found) {
   return lock_isolated(refresh_mutex_, [&] {
     if (snapshot == nullptr) snapshot = index_->get();
     if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
-    State state = make_state(snapshot, stats);
+    State state = make_state(snapshot, stats, found);
     MirrorView view = {state.version, std::move(snapshot)};
     set_state(std::move(state));
     return view;
@@ -93,7 +97,8 @@ void Mirror::set_state(State state) {
   std::swap(state_, state);
 }  // destroys the old state after the lock is released
 
-Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats) {
+Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats,
+                                 ChangesOfVersion& found) {
   const Clock::time_point start = Clock::now();
   const Snapshot& s = *snapshot;
   require_possible_height(s);
@@ -104,10 +109,10 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
   const cuda::WaitAtEnd wait(uploader_.stream());
   bool has_slots =
       state_.arrays != nullptr && is_same(state_.arena, std::shared_ptr<const SlotArena>(s.arena));
-  TreeChanges changes = changes_of_part(s, has_slots, next);
+  TreeChanges changes = changes_of_part(s, has_slots, next, found);
   if (has_slots && !state_.arrays->grow(slots_of(s, next.map.get()))) {
     has_slots = false;
-    changes = changes_of_part(s, has_slots, next);
+    changes = changes_of_part(s, has_slots, next, found);
   }
   if (has_slots) {
     next.arrays = state_.arrays;
@@ -135,8 +140,9 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
 }
 
 // What is new to the device. Of a part, after its map has followed: in place if it has slots, else it is a new one.
-TreeChanges Mirror::changes_of_part(const Snapshot& snapshot, bool has_slots, State& next) const {
-  TreeChanges changes = changes_since(snapshot, has_slots ? std::optional(state_.number) : std::nullopt);
+TreeChanges Mirror::changes_of_part(const Snapshot& snapshot, bool has_slots, State& next,
+                                    ChangesOfVersion& found) const {
+  const TreeChanges& changes = found.since(snapshot, has_slots ? std::optional(state_.number) : std::nullopt);
   if (part_.num_shards == 1) return changes;
   if (has_slots) {
     next.map = state_.map;

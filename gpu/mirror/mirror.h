@@ -37,8 +37,9 @@ class Mirror {
   // That version, if the mirror has it.
   std::optional<MirrorView> view_of(const std::shared_ptr<const Snapshot>& snapshot) const;
   // That version, which must not be older than the mirror's. As latest(). Null: the version published once no other
-  // call copies.
-  MirrorView follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats);
+  // call copies. `found`: the changes of that version, shared with mirrors that follow at the same time.
+  MirrorView follow(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats,
+                    ChangesOfVersion& found);
 
   DeviceMemory memory() const;
   std::size_t device_bytes() const;
@@ -58,9 +59,12 @@ class Mirror {
     std::size_t device_bytes = 0;
   };
 
-  MirrorView copy_what_is_new(std::shared_ptr<const Snapshot> snapshot, RefreshStats& stats);
-  State make_state(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats);
-  TreeChanges changes_of_part(const Snapshot& snapshot, bool has_slots, State& next) const;
+  MirrorView copy_what_is_new(std::shared_ptr<const Snapshot> snapshot, RefreshStats& stats,
+                              ChangesOfVersion& found);
+  State make_state(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats,
+                   ChangesOfVersion& found);
+  TreeChanges changes_of_part(const Snapshot& snapshot, bool has_slots, State& next,
+                              ChangesOfVersion& found) const;
   void send(const Snapshot& snapshot, const TreeChanges& changes, const State& next, RefreshStats& stats);
   std::shared_ptr<SlotArrays> make_arrays(const Snapshot& snapshot, const SlotCounts& slots);
   std::shared_ptr<FieldSlots> send_fields(const Snapshot& snapshot, const TreeChanges& changes,

@@ -1,20 +1,21 @@
 #include "gpu/mirror/uploader.h"
 
-#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 
 namespace culmen::gpu {
 namespace {
 
-// Large enough to keep the bus busy, small enough that the first copy starts soon.
-constexpr std::size_t kLargestPiece = 4 << 20;
-constexpr std::size_t kSmallestPiece = 256 << 10;
-// Leaves or nodes that a task gathers.
-constexpr std::size_t kGrain = 16;
+// Each costs three calls of the driver, which take turns: with a quarter of it a refresh takes up to twice as long. And a
+// thousand changed rows are to occupy all threads.
+constexpr std::size_t kUsualPiece = 2 << 20;
+// In flight, of what one thread gathers.
+constexpr std::size_t kPiecesOfOne = 4;
 
 // The leaves and nodes of one piece.
 struct Share {
@@ -36,6 +37,13 @@ Share take_share(std::span<const std::uint32_t>& leaves, std::span<const std::ui
   share.leaves = take(leaves, sizes.leaf() + kSlot);
   share.nodes = take(nodes, sizes.node + kSlot);
   return share;
+}
+
+std::vector<Share> cut(const TreeChanges& changes, const SlotBytes& sizes, std::size_t piece_bytes) {
+  std::span<const std::uint32_t> leaves = changes.leaves, nodes = changes.nodes;
+  std::vector<Share> shares;
+  while (!leaves.empty() || !nodes.empty()) shares.push_back(take_share(leaves, nodes, sizes, piece_bytes));
+  return shares;
 }
 
 void append(std::byte*& to, const void* from, std::size_t num_bytes) {
@@ -70,20 +78,15 @@ void gather(const Snapshot& s, const Share& share, const ShardMap* map, const Sl
     for (std::size_t n = 0; n < share.nodes.size(); ++n)
       piece.slots()[num_leaves + n] = map->nodes().on_device(share.nodes[n]);
   }
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, num_leaves + share.nodes.size(), kGrain),
-                    [&](const tbb::blocked_range<std::size_t>& range) {
-                      for (std::size_t i = range.begin(); i < range.end(); ++i)
-                        if (i < num_leaves) {
-                          gather_leaf(s, share.leaves[i], piece.slots()[i], arrays, piece.leaf(i));
-                        } else {
-                          const std::size_t n = i - num_leaves;
-                          if (map == nullptr) {
-                            std::memcpy(piece.node(n), s.node(share.nodes[n]).bytes, piece.sizes.node);
-                          } else {
-                            map->write_node(s, share.nodes[n], piece.node(n));
-                          }
-                        }
-                    });
+  for (std::size_t i = 0; i < num_leaves; ++i)
+    gather_leaf(s, share.leaves[i], piece.slots()[i], arrays, piece.leaf(i));
+  for (std::size_t n = 0; n < share.nodes.size(); ++n) {
+    if (map == nullptr) {
+      std::memcpy(piece.node(n), s.node(share.nodes[n]).bytes, piece.sizes.node);
+    } else {
+      map->write_node(s, share.nodes[n], piece.node(n));
+    }
+  }
 }
 
 }  // namespace
@@ -92,33 +95,43 @@ Uploader::~Uploader() {
   cudaStreamSynchronize(stream_.get());
 }
 
-void Uploader::reserve(std::size_t piece_bytes) {
-  piece_bytes = std::bit_ceil(std::max(piece_bytes, kSmallestPiece));
-  if (piece_bytes <= piece_bytes_) return;
+void Uploader::reserve(std::size_t piece_bytes, std::size_t num_pieces) {
+  if (piece_bytes <= piece_bytes_ && num_pieces <= num_pieces_) return;
   wait();  // the old memory is still in use
-  piece_bytes_ = 0;
-  cuda::grow(on_host_, kNumPieces * piece_bytes, cuda::Memory::pinned);
-  cuda::grow(on_device_, kNumPieces * piece_bytes, cuda::Memory::device);
+  piece_bytes = std::bit_ceil(std::max({piece_bytes, piece_bytes_, kUsualPiece}));
+  num_pieces = std::max(num_pieces, num_pieces_);
+  piece_bytes_ = num_pieces_ = 0;
+  cuda::grow(on_host_, num_pieces * piece_bytes, cuda::Memory::pinned);
+  cuda::grow(on_device_, num_pieces * piece_bytes, cuda::Memory::device);
   piece_bytes_ = piece_bytes;
+  num_pieces_ = num_pieces;
+}
+
+void Uploader::reserve_for_one(std::size_t piece_bytes) {
+  reserve(piece_bytes, kPiecesOfOne);
+}
+
+// Once its last copy has ended.
+Uploader::Piece Uploader::piece(std::size_t i) {
+  copied_[i].synchronize();
+  return {on_host_.data() + i * piece_bytes_, on_device_.data() + i * piece_bytes_, copied_[i]};
 }
 
 Uploader::Piece Uploader::next_piece() {
-  const std::size_t i = next_++ % kNumPieces;
-  copied_[i].synchronize();
-  return {on_host_.data() + i * piece_bytes_, on_device_.data() + i * piece_bytes_, copied_[i]};
+  return piece(next_++ % num_pieces_);
 }
 
 void Uploader::send(const Snapshot& snapshot, const TreeChanges& changes, const ShardMap* map,
                     const SlotArrays& to) {
   const SlotBytes sizes = to.sizes();
-  std::span<const std::uint32_t> leaves = changes.leaves, nodes = changes.nodes;
   const std::size_t one = PieceRef::slots_bytes(1) + sizeof(std::uint32_t);
-  const std::size_t all = leaves.size() * (sizes.leaf() + sizeof(std::uint32_t)) +
-                          nodes.size() * (sizes.node + sizeof(std::uint32_t)) + one;
-  reserve(std::max(std::min(all, kLargestPiece), std::max<std::size_t>(sizes.leaf(), sizes.node) + one));
-  while (!leaves.empty() || !nodes.empty()) {
-    const Share share = take_share(leaves, nodes, sizes, piece_bytes_);
-    const Piece piece = next_piece();
+  const std::size_t piece_bytes =
+      std::max(kUsualPiece, std::max<std::size_t>(sizes.leaf(), sizes.node) + one);
+  const std::vector<Share> shares = cut(changes, sizes, piece_bytes);
+  const auto num_threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
+  const std::size_t num_lanes = std::min({shares.size(), num_threads, kMostLanes});
+  reserve(piece_bytes, 2 * num_lanes);
+  const auto send = [&](const Share& share, const Piece& piece) {
     const auto num_leaves = static_cast<std::uint32_t>(share.leaves.size());
     const auto num_nodes = static_cast<std::uint32_t>(share.nodes.size());
     const PieceAccess<std::byte> on_host = {piece.on_host, num_leaves, num_nodes, sizes};
@@ -127,7 +140,13 @@ void Uploader::send(const Snapshot& snapshot, const TreeChanges& changes, const 
                                 stream_.get()));
     piece.copied.record(stream_.get());
     launch_write_slots({piece.on_device, num_leaves, num_nodes, sizes}, to.ref(), stream_.get());
-  }
+  };
+  std::atomic<std::size_t> next = 0;
+  tbb::parallel_for(std::size_t{0}, num_lanes, [&](std::size_t lane) {
+    const cuda::DeviceScope scope(device_);
+    std::size_t turn = 0;
+    for (std::size_t i = next++; i < shares.size(); i = next++) send(shares[i], piece(2 * lane + turn++ % 2));
+  });
 }
 
 void Uploader::send(std::span<const std::byte> bytes, std::byte* to) {
@@ -140,7 +159,7 @@ void Uploader::send(std::span<const std::byte> bytes, std::byte* to) {
 }
 
 void Uploader::send(std::size_t num_bytes, const Gather& gather, std::byte* to) {
-  reserve(std::min(num_bytes, kLargestPiece));
+  reserve_for_one(std::min(num_bytes, kUsualPiece));
   for (std::size_t first = 0; first < num_bytes;) {
     const std::size_t size = std::min(num_bytes - first, piece_bytes_);
     const Piece piece = next_piece();
@@ -154,7 +173,7 @@ void Uploader::send(std::size_t num_bytes, const Gather& gather, std::byte* to) 
 void Uploader::scatter(std::span<const std::uint32_t> slots, std::size_t each, const Fill& fill,
                        std::byte* array) {
   const std::size_t one = each + sizeof(std::uint32_t), padding = PieceRef::slots_bytes(1);
-  reserve(std::max(std::min(slots.size() * one + padding, kLargestPiece), one + padding));
+  reserve_for_one(std::max(std::min(slots.size() * one + padding, kUsualPiece), one + padding));
   for (std::size_t num_filled = 0; !slots.empty();) {
     const std::span<const std::uint32_t> taken =
         slots.first(std::min(slots.size(), (piece_bytes_ - padding) / one));

@@ -1,6 +1,6 @@
 // Uploader: copies leaves and nodes to a device. They are scattered in memory that is not pinned, so threads gather
-// them in pieces of pinned memory. Each piece is copied while the next is gathered, and a kernel writes its leaves to
-// their slots.
+// them in pieces of pinned memory, each thread its own. A piece is copied while its thread gathers the next, and a
+// kernel writes its leaves to their slots.
 #pragma once
 
 #include <cstddef>
@@ -41,22 +41,25 @@ class Uploader {
   void wait() const { stream_.synchronize(); }
 
  private:
-  // Pieces in flight.
-  static constexpr std::size_t kNumPieces = 4;
+  static constexpr std::size_t kMostLanes = 16;  // threads; as many nearly fill a bus
+  static constexpr std::size_t kMostPieces = 2 * kMostLanes;
 
   struct Piece {
     std::byte* on_host;
     std::byte* on_device;
     cuda::Event& copied;
   };
-  void reserve(std::size_t piece_bytes);
+  void reserve(std::size_t piece_bytes, std::size_t num_pieces);
+  void reserve_for_one(std::size_t piece_bytes);
+  Piece piece(std::size_t i);
   Piece next_piece();
 
+  const int device_ = cuda::current_device();
   cuda::Stream stream_;
-  std::size_t piece_bytes_ = 0;
+  std::size_t piece_bytes_ = 0, num_pieces_ = 0;
   std::size_t next_ = 0;
   cuda::Buffer<std::byte> on_host_, on_device_;
-  cuda::Event copied_[kNumPieces];
+  cuda::Event copied_[kMostPieces];
 };
 
 }  // namespace culmen::gpu

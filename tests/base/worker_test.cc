@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -34,6 +35,31 @@ TEST(Worker, HandsOnWhatATaskThrowsAndGoesOn) {
   std::future<void> succeeds = worker.run([] {});
   EXPECT_THROW(fails.get(), std::runtime_error);
   EXPECT_NO_THROW(succeeds.get());
+}
+
+TEST(Worker, LooksForTheNextTaskBeforeItSleeps) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kLong(20);
+  const Clock::time_point start = Clock::now();
+  {
+    Worker sleeps, looks(kLong);
+    const auto waits = [&] {
+      while (!looks.is_waiting() && Clock::now() < start + kLong) std::this_thread::yield();
+      return looks.is_waiting();
+    };
+    EXPECT_TRUE(waits());
+    for (int task = 0; task < 100; ++task) {
+      Ends ends(2);
+      bool has_run = false;
+      ends.add(looks.run([&] { has_run = true; }));
+      ends.add(sleeps.run([] {}));
+      ends.spin();
+      EXPECT_TRUE(has_run);
+    }
+    EXPECT_TRUE(waits());
+    EXPECT_FALSE(sleeps.is_waiting());
+  }  // does not look any longer
+  EXPECT_LT(Clock::now() - start, kLong);
 }
 
 }  // namespace

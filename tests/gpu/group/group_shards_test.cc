@@ -3,9 +3,11 @@
 // CULMEN_TEST_CASES and CULMEN_TEST_SEED as in tests/cpu/engines_test.cc.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/floating_point_scope.h"
@@ -97,6 +99,33 @@ TEST(Shards, DivideTheMemoryOfALargeTable) {
   }
 }
 
+// Threads of the members launch, each for all callers.
+TEST(Shards, AnswerSingleQueriesOfManyThreads) {
+  SKIP_WITHOUT_GPU();
+  Random random(84);
+  const Table table = random_table(random, ValueClass::correlated, 50'000, 4);
+  const Index index = Index::build(table.view());
+  std::vector<Query> queries(200);
+  std::vector<std::vector<Hit>> expected;
+  for (Query& query : queries) {
+    for (int i = 0; i < 4; ++i) query.weights.push_back(random.uniform(-1, 1));
+    query.k = random.chance(0.5) ? 5 : 300;
+    expected.push_back(index.search(query).hits);
+  }
+  for (const std::size_t count : {2, 3, 8}) {
+    const DeviceGroup group = index.to_devices(devices_of(count), {.layout = DeviceLayout::shard});
+    std::vector<std::thread> threads;
+    std::atomic<int> num_wrong = 0;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        for (std::size_t q = 0; q < queries.size(); ++q)
+          if (group.search(queries[q]).hits != expected[q]) ++num_wrong;
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(num_wrong.load(), 0) << count;
+  }
+}
+
 // Most of these queries are handed over by their walks, and then devices share their k-th score bounds.
 TEST(Shards, ShareBoundsOfSlowQueries) {
   SKIP_WITHOUT_GPU();
@@ -130,7 +159,8 @@ TEST(Shards, ShareBoundsOfSlowQueries) {
 class ShardChecks {
  public:
   std::string check(const Index& index, const FieldOracle& oracle, Random& random) {
-    if (!is_of(index)) group_ = index.to_devices(devices_of(3), {.layout = DeviceLayout::shard});
+    if (!fits_on_device(index)) return "";
+    if (!is_copy_of(group_, index)) group_ = index.to_devices(devices_of(3), {.layout = DeviceLayout::shard});
     for (int q = 0; q < 6; ++q) {
       const Query query = random_field_query(random, oracle, random.chance(0.1));
       if (oracle.refuses(query)) continue;
@@ -147,14 +177,6 @@ class ShardChecks {
   }
 
  private:
-  bool is_of(const Index& index) const {
-    if (!group_) return false;
-    Query any = {
-        .weights = std::vector<double>(index.info().attributes.size()), .k = 1, .missing = Missing::fill};
-    any.weights[0] = 1;
-    return group_->search(any).snapshot == index.search(any).snapshot;
-  }
-
   std::optional<DeviceGroup> group_;
 };
 

@@ -128,5 +128,17 @@ TEST(TreeChanges, OfTheSameVersionAreNone) {
   EXPECT_EQ(changes.level_1.size(), level_1_of(*tree.version()).size());
 }
 
+TEST(TreeChanges, AreFoundOnceForAllThatFollowFromOneVersion) {
+  WrittenTree tree({.name = "once"}, 5);
+  const std::uint64_t before = tree.version()->version;
+  const std::shared_ptr<const Snapshot> now = tree.write();
+  ChangesOfVersion found;
+  const TreeChanges& changes = found.since(*now, before);
+  EXPECT_EQ(changes.leaves, changes_since(*now, before).leaves);
+  EXPECT_EQ(&found.since(*now, before), &changes);
+  EXPECT_EQ(found.since(*now, {}).leaves.size(), now->num_leaves);  // of a follower that has nothing
+  EXPECT_EQ(found.since(*now, before).nodes, changes_since(*now, before).nodes);
+}
+
 }  // namespace
 }  // namespace culmen::test
