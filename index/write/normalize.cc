@@ -15,11 +15,10 @@
 #include "base/number_text.h"
 #include "cpu/passing_ids.h"
 #include "culmen/error.h"
-#include "index/build/bulk_load.h"
 #include "index/columns.h"
 #include "index/field_rows.h"
 #include "index/table_shape.h"
-#include "index/write/user_rows.h"
+#include "index/write/reload.h"
 #include "query/predicate.h"
 
 namespace culmen {
@@ -124,12 +123,8 @@ class Folder {
     Change rows;
     gather(rows);
     if (rows.ids.empty()) return {};
-    return visit_value_type(s_, [&]<typename T>(T) {
-      UserRows<T> table(s_.metadata());
-      table.add_rows(rows);
-      const std::shared_ptr<const Snapshot> loaded = bulk_load(table.view(), build_options_of(s_));
-      return cpu::passing_ids(*loaded, compile_filter(where, *loaded));
-    });
+    const std::shared_ptr<const Snapshot> loaded = load_rows_of(std::move(rows), s_);
+    return cpu::passing_ids(*loaded, compile_filter(where, *loaded));
   }
 
   void add(const TableView& given, bool replace) {
