@@ -317,31 +317,38 @@ TEST(LiveIndex, BatchesOfManyThreadsAreAllThere) {
   EXPECT_TRUE(index.verify().empty());
 }
 
-// Threads whose batches are committed in groups: each replaces all rows that it finds, so that a filter that does not see the
-// batches before it in its group leaves some.
+// Threads whose batches are committed in groups, beside a reader. Each replaces the same rows by others, which have new values, so
+// that a filter that did not see the batches before it in its group would leave some.
 TEST(LiveIndex, FiltersSeeTheBatchesBeforeThemInTheirGroup) {
   const TemporaryDirectory folder;
   const std::filesystem::path path = folder.path() / "index";
-  build_empty().save(path);
-  constexpr std::uint64_t kThreads = 6, kBatchesEach = 60, kRows = 40;
+  constexpr std::uint64_t kThreads = 6, kBatchesEach = 60, kRows = 20, kOthers = 2000;
+  const auto rows_from = [](std::uint64_t count, double from) {
+    RowsTable rows;
+    for (std::uint64_t r = 0; r < count; ++r)
+      rows.add(0, {from + static_cast<double>(r % 64) / 64, static_cast<double>(r), 0.5});
+    return rows;
+  };
+  const RowsTable others = rows_from(kOthers, 1000);
+  Index::build(others.view(false), {.leaf_rows = 16, .value_type = ValueType::float32}).save(path);
+  const Filter is_replaced = col("a") < 1000;
   std::atomic<std::uint64_t> erased = 0, wrong_counts = 0;
   std::atomic<bool> done = false;
   {
     Index index = Index::open(path, {.writable = true});
     std::thread reader([&] {
       while (!done) {
-        const std::size_t count = index.ids_where({}).size();
+        const std::size_t count = index.ids_where(is_replaced).size();
         if (count != 0 && count != kRows) ++wrong_counts;
       }
     });
     std::vector<std::thread> writers;
     for (std::uint64_t t = 0; t < kThreads; ++t)
-      writers.emplace_back([t, &index, &erased] {
-        RowsTable rows;
-        for (std::uint64_t r = 0; r < kRows; ++r)
-          rows.add(0, {static_cast<double>(t), static_cast<double>(r), 0.5});
-        for (std::uint64_t b = 0; b < kBatchesEach; ++b)
-          erased += index.write(WriteBatch().erase_where({}).insert(rows.view(false))).erased;
+      writers.emplace_back([&, t] {
+        for (std::uint64_t b = 0; b < kBatchesEach; ++b) {
+          const RowsTable rows = rows_from(kRows, static_cast<double>(b * kThreads + t));
+          erased += index.write(WriteBatch().erase_where(is_replaced).insert(rows.view(false))).erased;
+        }
       });
     for (std::thread& writer : writers) writer.join();
     done = true;
@@ -351,7 +358,7 @@ TEST(LiveIndex, FiltersSeeTheBatchesBeforeThemInTheirGroup) {
   EXPECT_EQ(wrong_counts, 0u);
   EXPECT_EQ(erased, (kThreads * kBatchesEach - 1) * kRows);
   const Index index = Index::open(path);
-  EXPECT_EQ(index.info().num_rows, kRows);
+  EXPECT_EQ(index.info().num_rows, kOthers + kRows);
   EXPECT_TRUE(index.verify().empty());
 }
 
