@@ -603,11 +603,13 @@ TEST_F(MixedBatch, FiltersSeeTheStepsBeforeThem) {
   EXPECT_EQ(result.replaced, 1u);
   EXPECT_EQ(result.erased, 7u);  // and not the old row 5
   EXPECT_EQ(ids(), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 6, 7, 8, 9}));
+  // Of row 4 the new values count.
+  const RowsTable four = some_rows(4, 1), nine = some_rows(9, 1);
   const WriteResult moved =
-      index_.write(WriteBatch().upsert(five.view()).erase_where(quarters).insert(some_rows(9, 1).view()));
-  EXPECT_EQ(moved.erased, 9u);
-  EXPECT_EQ(moved.inserted, 2u);
-  EXPECT_EQ(ids(), (std::vector<std::int64_t>{5, 9}));
+      index_.write(WriteBatch().upsert(four.view()).erase_where(quarters).insert(nine.view()));
+  EXPECT_EQ(moved.erased, 8u);
+  EXPECT_EQ(moved.inserted, 1u);
+  EXPECT_EQ(ids(), (std::vector<std::int64_t>{4, 9}));
   EXPECT_EQ(index_.erase_where({}), 2u);
   EXPECT_EQ(ids(), std::vector<std::int64_t>());
   EXPECT_EQ(index_.insert(three.view(false)).first_id, 16);
