@@ -573,6 +573,22 @@ TEST(ShardedIndex, ABatchThatEndedInTheMiddleIsCompletedByItsRepetition) {
   EXPECT_EQ(index.versions(), after);
 }
 
+// Which row a shard refuses is found by making the steps again, one by one.
+TEST(ShardedIndex, NamesTheRowThatIsRefusedAfterAFilter) {
+  const std::vector<double> values = {1, 2, 3, 4}, more = {7, 8};
+  const std::vector<std::int64_t> ids = {0, 2};  // the first is erased before
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, {}), temporary.path() / "s", {.num_shards = 1});
+  ShardedIndex index = ShardedIndex::open(temporary.path() / "s", {.writable = true});
+  try {
+    index.write(WriteBatch().erase_where(col("a") < 2).insert(one_column(more, ids)));
+    FAIL() << "id 2 was inserted twice";
+  } catch (const RowError& error) {
+    EXPECT_EQ(error.row(), 1u);
+  }
+  EXPECT_EQ(index.ids_where({}), (std::vector<std::int64_t>{0, 1, 2, 3}));
+}
+
 // Shards without rows that pass stay at their version.
 TEST(ShardedIndex, ABatchWithAFilterIsRepeated) {
   const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, more = {20};
