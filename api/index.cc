@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "api/handle.h"
-#include "api/ids_where.h"
 #include "api/index_core.h"
 #include "api/read_row.h"
 #include "base/floating_point_scope.h"
@@ -101,11 +100,11 @@ WriteResult Index::upsert(const TableView& rows, const WriteOptions& options) {
 }
 
 std::vector<std::int64_t> Index::ids_where(const Filter& where) const {
-  return find_ids_where(snapshot(), where);
+  return held_by(core_, kIndexHandle).ids_where(where);
 }
 
 std::uint64_t Index::erase_where(const Filter& where) {
-  return erase(ids_where(where));
+  return write(WriteBatch().erase_where(where)).erased;
 }
 
 std::uint64_t Index::erase(std::span<const std::int64_t> ids) {

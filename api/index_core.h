@@ -97,6 +97,7 @@ class Index::Core {
   // For each id its row, or kNowhere. Sets by_id_map to whether no pass over all ids was needed.
   std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const std::int64_t> ids,
                                        bool& by_id_map);
+  std::vector<std::int64_t> ids_where(const Filter& where);
   // Another version has come: what was made for one must not keep all of its leaves.
   void forget_folded() { derived_->folded.clear(); }
 

@@ -1,12 +1,15 @@
 // Index: searches of a version whose log is beside its tree (index/logged_rows.h). Its two trees are ranked together.
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 #include "api/index_core.h"
 #include "base/floating_point_scope.h"
+#include "base/with_threads.h"
 #include "cpu/bounded.h"
+#include "cpu/passing_ids.h"
 #include "gpu/group/merge_hits.h"
 #include "index/find_rows.h"
 #include "index/write/log_beside.h"
@@ -141,6 +144,21 @@ SearchResult Index::Core::search_logged_monotone(const std::shared_ptr<const Sna
   result.stats += rows.stats;
   result.stats.rows_in_index = version->num_rows;
   return result;
+}
+
+std::vector<std::int64_t> Index::Core::ids_where(const Filter& where) {
+  const FloatingPointScope floating_point;
+  const std::shared_ptr<const Snapshot> version = this->version();
+  const auto passing = [](const Snapshot& tree, const Filter& filter) {
+    return with_threads(0, [&] { return cpu::passing_ids(tree, compile_filter(filter, tree)); });
+  };
+  if (version->logged == nullptr) return passing(*version, where);
+  const std::vector<std::int64_t> of_base =
+      passing(*version->logged->base, logged_view(version)->of_base(where));
+  const std::vector<std::int64_t> of_rows = passing(*version->logged->rows, where);
+  std::vector<std::int64_t> ids;
+  std::ranges::merge(of_base, of_rows, std::back_inserter(ids));
+  return ids;
 }
 
 std::shared_ptr<const Snapshot> Index::Core::whole(const std::shared_ptr<const Snapshot>& version) const {

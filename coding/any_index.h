@@ -77,11 +77,8 @@ class AnyIndex {
     return std::visit([&](const auto& index) { return index.get(ids); }, index_);
   }
 
-  WriteResult insert(const TableView& rows, const WriteOptions& options) {
-    return std::visit([&](auto& index) { return index.insert(rows, options); }, index_);
-  }
-  WriteResult upsert(const TableView& rows, const WriteOptions& options) {
-    return std::visit([&](auto& index) { return index.upsert(rows, options); }, index_);
+  WriteResult write(const WriteBatch& batch, const WriteOptions& options = {}) {
+    return std::visit([&](auto& index) { return index.write(batch, options); }, index_);
   }
   WriteResult update(const TableView& columns, const WriteOptions& options) {
     return std::visit([&](auto& index) { return culmen::update(index, columns, options); }, index_);
@@ -95,9 +92,6 @@ class AnyIndex {
   }
   Refreshed refresh() {
     return std::visit([](auto& index) { return index.refresh(); }, index_);
-  }
-  std::uint64_t erase(std::span<const std::int64_t> ids) {
-    return std::visit([&](auto& index) { return index.erase(ids); }, index_);
   }
   void flush() {
     std::visit([](auto& index) { index.flush(); }, index_);

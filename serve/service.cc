@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "coding/answer_json.h"
+#include "coding/empty_filter.h"
 #include "coding/info_json.h"
 #include "coding/question_json.h"
 #include "coding/read_json.h"
@@ -95,6 +96,24 @@ SearchOptions limited(Engine engine, const ServeOptions& options, const std::fun
 }
 
 // "Application/JSON; charset=utf-8" too.
+std::optional<std::uint64_t> read_expected_version(const ReadJson::object_t& object) {
+  const auto given = object.find("expected_version");
+  if (given == object.end()) return std::nullopt;
+  const std::int64_t version = read_int64(given->second, "expected_version");
+  if (version < 0) throw InvalidArgument("expected_version: a version is 0 or more");
+  return static_cast<std::uint64_t>(version);
+}
+
+// Which rows to delete, if the request says so.
+std::optional<Filter> read_deletion(const ReadJson::object_t& object, const std::string& name,
+                                    const Index& columns) {
+  const auto given = object.find(name);
+  if (given == object.end()) return std::nullopt;
+  const std::string where = read_text(given->second, name);
+  refuse_empty_filter(name, where);
+  return columns.filter(where);
+}
+
 bool is_json(std::string_view content_type) {
   constexpr std::string_view kJson = "application/json";
   std::string_view type = content_type.substr(0, content_type.find(';'));
@@ -411,28 +430,31 @@ void Service::write_rows(Request& request, bool replaces) {
   const std::shared_ptr<const IndexView> view = index_.view();
   const ReadJson json = read_json(request.body, kMaxDepth);
   const ReadJson::object_t& object = read_object(json, "the request");
-  check_members(object, {"rows", "round_to_float32", "expected_version"}, "the request");
+  check_members(object, {"rows", "round_to_float32", "expected_version", "expire"}, "the request");
   if (!object.contains("rows")) throw InvalidArgument("say which rows: \"rows\":[{\"id\":7,...}]");
   if (read_array(object.at("rows"), "rows").size() > options_.limits.rows)
     throw InvalidArgument(fmt::format("more than {} rows in one request", options_.limits.rows));
-  WriteOptions how;
+  WriteOptions how{.expected_version = read_expected_version(object)};
   if (const auto given = object.find("round_to_float32"); given != object.end()) {
     if (!given->second.is_boolean()) throw InvalidArgument("round_to_float32: expected true or false");
     how.round_to_float32 = given->second.get<bool>();
   }
-  if (const auto given = object.find("expected_version"); given != object.end()) {
-    const std::int64_t version = read_int64(given->second, "expected_version");
-    if (version < 0) throw InvalidArgument("expected_version: a version is 0 or more");
-    how.expected_version = static_cast<std::uint64_t>(version);
-  }
+  const std::optional<Filter> expire = read_deletion(object, "expire", view->names);
   auto table = std::make_shared<Table>(read_rows(object.at("rows"), view->schema));
   if (replaces && table->num_rows > 0 && table->ids.empty())
     throw InvalidArgument("rows that replace others need their ids");
-  later(request.reply, [this, table, how, replaces] {
-    AnyIndex& index = index_.index();
-    const WriteResult result = replaces ? index.upsert(table->view(), how) : index.insert(table->view(), how);
+  later(request.reply, [this, table, how, replaces, expire] {
+    WriteBatch batch;
+    if (replaces) {
+      batch.upsert(table->view());
+    } else {
+      batch.insert(table->view());
+    }
+    if (expire) batch.erase_where(*expire);
+    const WriteResult result = index_.index().write(batch, how);
     index_.update_view();
     Json done = {{"version", result.version}, {"inserted", result.inserted}, {"replaced", result.replaced}};
+    if (expire) done["erased"] = result.erased;
     if (result.first_id >= 0) done["first_id"] = result.first_id;
     if (result.repeated) done["repeated"] = true;
     return json_response(done);
@@ -442,12 +464,25 @@ void Service::write_rows(Request& request, bool replaces) {
 void Service::erase(Request& request) {
   const ReadJson json = read_json(request.body, kMaxDepth);
   const ReadJson::object_t& object = read_object(json, "the request");
-  check_members(object, {"ids"}, "the request");
-  if (!object.contains("ids")) throw InvalidArgument("say which rows: \"ids\":[1,2]");
-  later(request.reply, [this, ids = read_ids(object.at("ids"), "ids")] {
-    const std::uint64_t erased = index_.index().erase(ids);
+  check_members(object, {"ids", "where", "expected_version"}, "the request");
+  if (object.contains("ids") == object.contains("where"))
+    throw InvalidArgument("say which rows: \"ids\":[1,2], or \"where\":\"price > 200\"");
+  const WriteOptions how{.expected_version = read_expected_version(object)};
+  const std::optional<Filter> where = read_deletion(object, "where", index_.view()->names);
+  std::vector<std::int64_t> ids;
+  if (!where) ids = read_ids(object.at("ids"), "ids");
+  later(request.reply, [this, ids = std::move(ids), where, how] {
+    WriteBatch batch;
+    if (where) {
+      batch.erase_where(*where);
+    } else {
+      batch.erase(ids);
+    }
+    const WriteResult result = index_.index().write(batch, how);
     index_.update_view();
-    return json_response({{"version", index_.index().version()}, {"erased", erased}});
+    Json done = {{"version", result.version}, {"erased", result.erased}};
+    if (result.repeated) done["repeated"] = true;
+    return json_response(done);
   });
 }
 

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::string_view kQueriesName = "CLMQ";
 constexpr std::uint32_t kQueriesVersion = 2;
+constexpr std::string_view kFilterName = "CLMF";
+constexpr std::uint32_t kFilterVersion = 1;
 constexpr std::string_view kAnswersName = "CLMA";
 constexpr std::uint32_t kAnswersVersion = 1;
 
@@ -240,6 +242,21 @@ std::vector<Query> decode_queries(std::span<const std::byte> bytes) try {
   return queries;
 } catch (const InvalidArgument& error) {  // of a filter that cannot be
   throw FormatError("the bytes of queries have a filter that cannot be: " + std::string(error.what()));
+}
+
+std::vector<std::byte> encode(const Filter& filter) {
+  ByteWriter out(kFilterName, kFilterVersion);
+  write_filter(filter, out);
+  return out.take();
+}
+
+Filter decode_filter(std::span<const std::byte> bytes) try {
+  ByteReader in(bytes, kFilterName, kFilterVersion, "a filter");
+  Filter filter = read_filter(in, Filter::kMaxDepth);
+  in.finish();
+  return filter;
+} catch (const InvalidArgument& error) {
+  throw FormatError("the bytes of a filter that cannot be: " + std::string(error.what()));
 }
 
 std::vector<std::byte> encode(std::span<const ShardAnswer> answers) {

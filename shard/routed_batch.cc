@@ -22,6 +22,8 @@ RoutedBatch::RoutedBatch(const WriteBatch& batch, const WriteOptions& options, c
     const WriteBatch::Step& step = batch.steps()[number];
     if (const auto* erase = std::get_if<WriteBatch::Erase>(&step)) {
       add_erase(number, erase->ids);
+    } else if (const auto* filtered = std::get_if<WriteBatch::EraseWhere>(&step)) {
+      add_erase_where(number, filtered->where);
     } else {
       const auto* insert = std::get_if<WriteBatch::Insert>(&step);
       const TableView& rows = insert != nullptr ? insert->rows : std::get<WriteBatch::Upsert>(step).rows;
@@ -69,6 +71,14 @@ void RoutedBatch::add_erase(std::size_t step, std::span<const std::int64_t> ids)
   }
 }
 
+void RoutedBatch::add_erase_where(std::size_t step, const Filter& where) {
+  for (Part& part : parts_) {
+    part.batch.erase_where(where);
+    part.steps.push_back(step);
+    part.rows.emplace_back();
+  }
+}
+
 std::optional<RoutedBatch::Refusal> RoutedBatch::check(std::uint32_t shard, const Index& index,
                                                        const WriteOptions& options) const {
   const Part& part = parts_[shard];
@@ -85,6 +95,7 @@ std::optional<RoutedBatch::Refusal> RoutedBatch::check(std::uint32_t shard, cons
           if constexpr (std::is_same_v<Step, WriteBatch::Insert>) so_far.insert(step.rows);
           if constexpr (std::is_same_v<Step, WriteBatch::Upsert>) so_far.upsert(step.rows);
           if constexpr (std::is_same_v<Step, WriteBatch::Erase>) so_far.erase(step.ids);
+          if constexpr (std::is_same_v<Step, WriteBatch::EraseWhere>) so_far.erase_where(step.where);
         },
         part.batch.steps()[s]);
     try {

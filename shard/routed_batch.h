@@ -46,6 +46,7 @@ class RoutedBatch {
 
   void add_rows(std::size_t step, const TableView& table, bool replaces);
   void add_erase(std::size_t step, std::span<const std::int64_t> ids);
+  void add_erase_where(std::size_t step, const Filter& where);
 
   std::vector<Part> parts_;  // [num_shards]
   std::deque<Table> tables_;

@@ -269,7 +269,6 @@ WriteResult ShardedIndex::Core::write_parts(const RoutedBatch& routed, const Wri
                                             std::span<const std::uint64_t> expected_versions) {
   WriteResult result;
   result.first_id = routed.first_id();
-  result.repeated = !expected_versions.empty();
   std::string written;
   for (std::uint32_t s = 0; s < live_.size(); ++s) {
     if (!routed.has_part(s)) continue;
@@ -280,7 +279,7 @@ WriteResult ShardedIndex::Core::write_parts(const RoutedBatch& routed, const Wri
       result.inserted += part.inserted;
       result.replaced += part.replaced;
       result.erased += part.erased;
-      result.repeated = result.repeated && part.repeated;
+      result.repeated = result.repeated || part.repeated;
       written.append(" ").append(std::to_string(s));
     } catch (const std::exception& error) {
       if (written.empty()) throw;
@@ -289,6 +288,8 @@ WriteResult ShardedIndex::Core::write_parts(const RoutedBatch& routed, const Wri
       throw IoError(failure_);
     }
   }
+  // A shard whose part changes nothing stays at its version, and is asked again.
+  result.repeated = result.repeated && result.inserted + result.replaced + result.erased == 0;
   return result;
 }
 

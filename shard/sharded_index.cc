@@ -11,7 +11,6 @@
 
 #include "api/batch_answers.h"
 #include "api/handle.h"
-#include "api/ids_where.h"
 #include "api/row_rank.h"
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
@@ -195,11 +194,17 @@ WriteResult ShardedIndex::upsert(const TableView& rows, const WriteOptions& opti
 }
 
 std::vector<std::int64_t> ShardedIndex::ids_where(const Filter& where) const {
-  return find_ids_where(*this, where);
+  std::vector<std::int64_t> ids;
+  for (const Index& shard : held_by(core_, kShardedHandle).state()->shards) {
+    const std::vector<std::int64_t> part = shard.ids_where(where);
+    ids.insert(ids.end(), part.begin(), part.end());
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
 }
 
 std::uint64_t ShardedIndex::erase_where(const Filter& where) {
-  return erase(ids_where(where));
+  return write(WriteBatch().erase_where(where)).erased;
 }
 
 std::uint64_t ShardedIndex::erase(std::span<const std::int64_t> ids) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -284,20 +285,43 @@ class FieldTrial {
     const RowTable insert_table(random_, source_.schema(), inserted, shape);
     shape.has_ids = true;
     const RowTable upsert_table(random_, source_.schema(), upserted, shape);
+    const std::optional<Filter> after_insert = some_filter(), at_last = some_filter();
     if (!inserted.empty()) batch.insert(insert_table.view());
+    if (after_insert) batch.erase_where(*after_insert);
     if (!upserted.empty()) batch.upsert(upsert_table.view());
     if (!erased.empty()) batch.erase(erased);
-    doing_ = " (a batch that inserts " + std::to_string(inserted.size()) + ", upserts " +
-             std::to_string(upserted.size()) + ", erases " + std::to_string(erased.size()) + ")";
+    if (at_last) batch.erase_where(*at_last);
+    doing_ = " (a batch that inserts " + std::to_string(inserted.size()) +
+             (after_insert ? ", erases by \"" + after_insert->text() + '"' : "") + ", upserts " +
+             std::to_string(upserted.size()) + ", erases " + std::to_string(erased.size()) +
+             (at_last ? ", erases by \"" + at_last->text() + '"' : "") + ")";
     const WriteResult result = index_->write(batch, write_options());
-    doing_.clear();
     if (insert_table.view().ids.empty())
       for (std::size_t row = 0; row < inserted.size(); ++row)
         inserted[row].id = result.first_id + static_cast<std::int64_t>(row);
-    std::vector<Row> added = inserted;
-    added.insert(added.end(), upserted.begin(), upserted.end());
-    add(state_, added, is_float32());
-    for (const std::int64_t id : erased) state_.rows.erase(id);
+    if (state_.stand_ins.empty()) inserted.insert(inserted.end(), upserted.begin(), upserted.end());
+    add(state_, inserted, is_float32());
+    std::uint64_t num_erased = erase_passing(after_insert);
+    add(state_, upserted, is_float32());
+    for (const std::int64_t id : erased) num_erased += state_.rows.erase(id);
+    num_erased += erase_passing(at_last);
+    if (result.erased != num_erased)
+      throw std::logic_error(std::to_string(result.erased) + " rows erased, expected " +
+                             std::to_string(num_erased));
+    doing_.clear();
+  }
+
+  // Of a step of a batch. None in the first one with rows, whose remaining rows determine the stand-ins.
+  std::optional<Filter> some_filter() {
+    if (state_.stand_ins.empty() || !random_.chance(0.3)) return std::nullopt;
+    const FieldOracle oracle = oracle_of_rows();
+    return FilterGenerator(random_, oracle).tree(random_.between(0, 3));
+  }
+
+  std::uint64_t erase_passing(const std::optional<Filter>& where) {
+    if (!where) return 0;
+    const FieldOracle oracle = oracle_of_rows();
+    return std::erase_if(state_.rows, [&](const auto& row) { return oracle.passes(row.second, *where); });
   }
 
   // Rows of a table without a field miss it.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coding/any_index.h"
+#include "coding/empty_filter.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "tools/commands.h"
@@ -32,8 +33,7 @@ void check_usage(const DeleteArguments& arguments) {
   if (arguments.named.num_given() + static_cast<int>(arguments.where.has_value()) != 1)
     throw InvalidArgument(
         "say which rows: give one of --ids 1,2,..., --ids-file FILE and --where \"price>200\"");
-  if (arguments.where && arguments.where->find_first_not_of(" \t\n") == std::string::npos)
-    throw InvalidArgument("--where is empty, which would delete every row; say which rows");
+  if (arguments.where) refuse_empty_filter("--where", *arguments.where);
 }
 
 // Ascending and unique.
@@ -50,6 +50,22 @@ std::uint64_t count_present(const AnyIndex& index, const Ids& ids) {
       std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.has_value(); }));
 }
 
+// The number of rows that there are to delete.
+std::uint64_t count(const DeleteArguments& arguments, const AnyIndex& index, const Ids& ids) {
+  if (arguments.where) return index.ids_where(index.columns().filter(*arguments.where)).size();
+  return count_present(index, ids);
+}
+
+std::uint64_t delete_rows(const DeleteArguments& arguments, AnyIndex& index, const Ids& ids) {
+  WriteBatch batch;
+  if (arguments.where) {
+    batch.erase_where(index.columns().filter(*arguments.where));
+  } else {
+    batch.erase(ids);
+  }
+  return index.write(batch).erased;
+}
+
 ExitCode run(const DeleteArguments& arguments) {
   check_usage(arguments);
   Ids ids;
@@ -57,12 +73,9 @@ ExitCode run(const DeleteArguments& arguments) {
   AnyIndex index = AnyIndex::open_on_touch(
       arguments.directory,
       {.writable = !arguments.dry_run, .durability = parse_durability(arguments.durability)});
-  if (arguments.where) ids = index.ids_where(index.columns().filter(*arguments.where));
-  std::uint64_t num_deleted = 0;
-  if (arguments.dry_run) {
-    num_deleted = arguments.where ? ids.size() : count_present(index, ids);
-  } else {
-    if (!ids.empty()) num_deleted = index.erase(ids);
+  const std::uint64_t num_deleted =
+      arguments.dry_run ? count(arguments, index, ids) : delete_rows(arguments, index, ids);
+  if (!arguments.dry_run) {
     try {
       index.close();
     } catch (const Error& error) {

@@ -100,6 +100,15 @@ void add_writing_options(CLI::App& command, InsertArguments& arguments) {
       ->excludes(batch)
       ->excludes(skip)
       ->group("Writing");
+  CLI::Option* expire =
+      command
+          .add_option(
+              "--expire", arguments.expire,
+              "With each batch, in one step, delete the rows that pass, those of the batch too, as in\n"
+              "\"second < 3600\"; the language is that of query --where")
+          ->type_name("FILTER")
+          ->group("Writing");
+  if (CLI::Option* partial = command.get_option_no_throw("--partial")) expire->excludes(partial);
   add_durability(command, arguments.durability);
   command.get_option("--durability")->group("Writing");
   command.add_option("--threads", arguments.num_threads, "Threads (default: all)")

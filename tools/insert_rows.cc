@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/number_text.h"
 #include "coding/any_index.h"
+#include "coding/empty_filter.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/table_io.h"
@@ -73,7 +75,9 @@ class Writer {
                                        {.writable = true,
                                         .durability = parse_durability(arguments.durability),
                                         .num_threads = arguments.num_threads})),
-        before_(index_.info()) {}
+        before_(index_.info()) {
+    if (arguments.expire) expire_ = index_.columns().filter(*arguments.expire);
+  }
 
   const IndexInfo& info() const { return before_; }
   Schema schema() const { return index_.schema(); }
@@ -122,6 +126,7 @@ class Writer {
     ++num_batches_;
     inserted_ += result.inserted;
     replaced_ += result.replaced;
+    expired_ += result.erased;
     version_ = result.version;
     if (result.first_id < 0) return;
     const auto id_of = [&](std::size_t row) {
@@ -135,12 +140,14 @@ class Writer {
   const Change change_;
   AnyIndex index_;
   const IndexInfo before_;
+  std::optional<Filter> expire_;
   std::vector<std::uint64_t> no_labels_;  // zeros
 
   std::uint64_t num_batches_ = 0;
   std::uint64_t num_input_rows_ = 0;
   std::uint64_t inserted_ = 0;
   std::uint64_t replaced_ = 0;
+  std::uint64_t expired_ = 0;
   std::uint64_t version_ = 0;
   std::int64_t first_id_ = -1;
   std::int64_t last_id_ = -1;
@@ -174,7 +181,14 @@ WriteResult Writer::change_rows(const TableView& rows, const TableBatch& batch) 
   const WriteOptions options = {.round_to_float32 = !arguments_.type.empty()};
   try {
     if (arguments_.is_partial) return index_.update(rows, options);
-    return change_ == Change::insert ? index_.insert(rows, options) : index_.upsert(rows, options);
+    WriteBatch steps;
+    if (change_ == Change::insert) {
+      steps.insert(rows);
+    } else {
+      steps.upsert(rows);
+    }
+    if (expire_) steps.erase_where(*expire_);
+    return index_.write(steps, options);
   } catch (const RowError& error) {
     throw InputError(fmt::format("{}: {}", batch.location_of_row(error.row()), error.problem()));
   } catch (const InputError& error) {
@@ -187,6 +201,7 @@ void Writer::print_summary(std::uint64_t num_dropped_rows, double seconds) const
   std::string changes = fmt::format("{} inserted", counted(inserted_, "row"));
   if (change_ == Change::upsert) changes += fmt::format(", {} replaced", grouped(replaced_));
   say("{}: {}\n", arguments_.directory, changes);
+  if (expire_) say("  {} expired\n", counted(expired_, "row"));
   if (num_dropped_rows > 0)
     say("  {} dropped for missing or infinite values\n", counted(num_dropped_rows, "row"));
   if (first_id_ >= 0) say("  ids assigned: {} to {}\n", first_id_, last_id_);
@@ -233,6 +248,7 @@ BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& 
 }  // namespace
 
 ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet) {
+  if (arguments.expire) refuse_empty_filter("--expire", *arguments.expire);
   const InterruptGuard guard;
   ProgressBar bar(quiet);
   const auto start = std::chrono::steady_clock::now();

@@ -26,6 +26,7 @@ struct InsertArguments {
   DialectArguments dialect;
   std::string rejects;
   std::string type;
+  std::optional<std::string> expire;
   std::string durability = "sync";
   std::uint64_t batch_rows = 10'000;
   std::uint64_t skip_rows = 0;

@@ -83,7 +83,7 @@ class Index {
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);  // returns the number of rows erased
-  // Erases the rows of ids_where(where), of the version that the call begins with.
+  // Erases the rows that pass, as WriteBatch::erase_where. Returns their number.
   std::uint64_t erase_where(const Filter& where);
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
 
@@ -127,7 +127,8 @@ class Index {
   [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
   [[nodiscard]] bool contains(std::int64_t id) const;
-  // The ids of all rows that pass a filter, ascending. Cost: a scan.
+  // The ids of all rows that pass a filter, ascending. Cost: a scan of what the filter tests, without the leaves whose minima
+  // and maxima decide.
   [[nodiscard]] std::vector<std::int64_t> ids_where(const Filter& where) const;
 
   // What opening found in the log.

@@ -43,11 +43,13 @@ void add_to(std::vector<ShardHit>& merged, std::span<const ShardAnswer> answers,
 // The query with min_score raised to the floor, if there is one.
 [[nodiscard]] Query with_floor(Query query, std::optional<double> floor);
 
-// Compact forms for other processes, of many queries and of the answers to them. Equal filters in a row take room once.
-// Both decoders throw FormatError for bytes that are nothing of the kind, or of another version of the form. They check
+// Compact forms for other processes, of many queries, of a filter alone, and of answers. Equal filters in a row take room
+// once. Decoders throw FormatError for bytes that are nothing of the kind, or of another version of the form. They check
 // no weights and no filter: searches do.
 [[nodiscard]] std::vector<std::byte> encode(std::span<const Query> queries);
 [[nodiscard]] std::vector<Query> decode_queries(std::span<const std::byte> bytes);
+[[nodiscard]] std::vector<std::byte> encode(const Filter& filter);
+[[nodiscard]] Filter decode_filter(std::span<const std::byte> bytes);
 [[nodiscard]] std::vector<std::byte> encode(std::span<const ShardAnswer> answers);
 [[nodiscard]] std::vector<ShardAnswer> decode_answers(std::span<const std::byte> bytes);
 

@@ -7,12 +7,13 @@
 #include <variant>
 #include <vector>
 
+#include "culmen/filter.h"
 #include "culmen/table.h"
 
 namespace culmen {
 
-// Several changes that become visible together, or not at all. Tables and ids are not copied: they must live until the
-// batch is written. Rows without ids get the next free id plus their number in the table. Rows without labels get empty
+// Several changes that become visible together, or not at all. They are made in order: each sees what those before it have
+// done. Tables and ids are not copied: they must live until the batch is written. Rows without ids get the next free id plus their number in the table. Rows without labels get empty
 // ones if the index has labels.
 //
 // Columns are matched to the index by name, in any order, whether the table has them as attributes or as fields;
@@ -27,6 +28,10 @@ class WriteBatch {
   WriteBatch& upsert(TableView rows);
   // Ids that are not in the index are ignored.
   WriteBatch& erase(std::span<const std::int64_t> ids);
+  // Rows that pass the filter, of the index as the steps before have left it: also rows that this batch has inserted. The
+  // empty filter erases all rows. Cost: that of Index::ids_where, while other writers wait; and a load of the rows that the
+  // steps before have inserted, which is a small part of what inserting them costs.
+  WriteBatch& erase_where(Filter where);
 
   struct Insert {
     TableView rows;
@@ -37,7 +42,10 @@ class WriteBatch {
   struct Erase {
     std::span<const std::int64_t> ids;
   };
-  using Step = std::variant<Insert, Upsert, Erase>;
+  struct EraseWhere {
+    Filter where;
+  };
+  using Step = std::variant<Insert, Upsert, Erase, EraseWhere>;
   const std::vector<Step>& steps() const { return steps_; }
 
  private:

@@ -270,6 +270,9 @@ void LiveIndex::commit_locked(std::span<CommitRequest* const> group) {
 }
 
 void LiveIndex::apply(CommitRequest& request, std::vector<Applied>& applied) {
+  // A filter is asked of what the batches before have made.
+  if (!applied.empty() && has_filter(request.batch))
+    static_cast<void>(tree_->finish_version(applied.back().version));
   try {
     const std::uint64_t before = newest_->version + applied.size();
     const std::optional<std::uint64_t>& expected = request.options.expected_version;

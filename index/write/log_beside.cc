@@ -14,6 +14,7 @@
 #include "index/build/bulk_load.h"
 #include "index/find_rows.h"
 #include "index/write/normalize.h"
+#include "index/write/reload.h"
 #include "index/write/user_rows.h"
 
 namespace culmen {
@@ -21,9 +22,6 @@ namespace {
 
 // From here on arranging the rows costs less than the searches that go through all of them.
 constexpr std::uint64_t kSearchesOfRowsAsTheyCome = 64;
-
-// Of a leaf. Bounds of rows as they come say little, and making those of many leaves takes long.
-constexpr int kRowsAsTheyCome = 1024;
 
 bool has_id(std::span<const std::int64_t> ascending, std::int64_t id) {
   return std::binary_search(ascending.begin(), ascending.end(), id);
@@ -133,18 +131,11 @@ void LogBeside::apply(Change change) {
 }
 
 void LogBeside::load_rows(Change change) {
-  visit_value_type(*base_, [&]<typename T>(T) {
-    UserRows<T> rows(base_->metadata());
-    rows.add_rows(change);
-    change = {};  // its memory
-    try {
-      BuildOptions options = build_options_of(*base_);
-      options.leaf_rows = kRowsAsTheyCome;
-      rows_ = load_as_given(rows.view(), options);
-    } catch (const InputError& error) {
-      throw FormatError(std::string("a batch adds rows that do not fit: ") + error.what());
-    }
-  });
+  try {
+    rows_ = load_rows_of(std::move(change), *base_);
+  } catch (const InputError& error) {
+    throw FormatError(std::string("a batch adds rows that do not fit: ") + error.what());
+  }
 }
 
 // What a change does to the rows of the log. Erases the others from the base.

@@ -3,17 +3,23 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 
+#include "base/assert.h"
 #include "base/ids.h"
 #include "base/number_text.h"
+#include "cpu/passing_ids.h"
 #include "culmen/error.h"
 #include "index/columns.h"
 #include "index/field_rows.h"
 #include "index/table_shape.h"
+#include "index/write/reload.h"
+#include "query/predicate.h"
 
 namespace culmen {
 namespace {
@@ -44,12 +50,16 @@ class Folder {
   void operator()(const WriteBatch::Erase& step) {
     if (!step.ids.empty() && step.ids.data() == nullptr)
       throw InvalidArgument("the ids to erase are a null pointer");
-    for (const std::int64_t id : step.ids) {
-      IdState& state = state_of(id);
-      if (!state.lives) continue;
-      state.lives = false;
-      ++result_.erased;
+    for (const std::int64_t id : step.ids) erase(state_of(id));
+  }
+  void operator()(const WriteBatch::EraseWhere& step) {
+    const std::vector<std::int64_t> of_batch = passing_rows_of_batch(step.where);
+    CULMEN_ASSERT(tree_.is_version_complete());
+    for (const std::int64_t id : cpu::passing_ids(s_, compile_filter(step.where, s_))) {
+      IdState& state = states_.emplace(id, IdState{true, true}).first->second;
+      if (!state.is_new) erase(state);  // else the row that passes was replaced
     }
+    for (const std::int64_t id : of_batch) erase(state_of(id));
   }
 
   NormalizedBatch finish() {
@@ -58,7 +68,7 @@ class Folder {
       if (state.was_there && (!state.lives || state.is_new)) change_.removed.push_back(id);
     // So that equal batches have equal bytes in the log.
     std::sort(change_.removed.begin(), change_.removed.end());
-    gather();
+    gather(change_);
     return {std::move(change_), result_};
   }
 
@@ -99,6 +109,22 @@ class Folder {
     }
     const bool there = tree_.contains(id);
     return {there, there};
+  }
+
+  void erase(IdState& state) {
+    if (!state.lives) return;
+    state.lives = false;
+    ++result_.erased;
+  }
+
+  // The ids of the rows that the steps so far have inserted and that pass. They are loaded as an index of their own, so that
+  // filters mean the same for them.
+  std::vector<std::int64_t> passing_rows_of_batch(const Filter& where) {
+    Change rows;
+    gather(rows);
+    if (rows.ids.empty()) return {};
+    const std::shared_ptr<const Snapshot> loaded = load_rows_of(std::move(rows), s_);
+    return cpu::passing_ids(*loaded, compile_filter(where, *loaded));
   }
 
   void add(const TableView& given, bool replace) {
@@ -146,24 +172,24 @@ class Folder {
   }
 
   // Gathers the rows that remain, table by table, each in its order.
-  void gather() {
+  void gather(Change& rows) {
     std::erase_if(added_, [this](const Added& added) {
       const auto found = states_.find(added.id);
       if (found == states_.end()) return false;  // assigned, and no later step named it
       const IdState& state = found->second;
       return !state.lives || !state.is_new || state.table != added.table || state.row != added.row;
     });
-    for (const Added& added : added_) change_.ids.push_back(added.id);
+    for (const Added& added : added_) rows.ids.push_back(added.id);
     const std::vector<TableRows> tables = rows_by_table();
-    visit_value_type(s_, [&]<typename T>(T) { gather_values<T>(tables); });
+    visit_value_type(s_, [&]<typename T>(T) { gather_values<T>(tables, rows); });
     for (std::size_t f = 0; f < s_.fields.size() && !added_.empty(); ++f)
-      change_.fields.push_back(gather_field(f, tables));
+      rows.fields.push_back(gather_field(f, tables));
     if (s_.has_labels)
       for (const Added& added : added_) {
         const LabelsView& labels = tables_[added.table].view().labels;
         const std::string_view label = labels.empty() ? std::string_view() : labels[added.row];
-        change_.label_text.insert(change_.label_text.end(), label.begin(), label.end());
-        change_.label_ends.push_back(change_.label_text.size());
+        rows.label_text.insert(rows.label_text.end(), label.begin(), label.end());
+        rows.label_ends.push_back(rows.label_text.size());
       }
   }
 
@@ -184,13 +210,13 @@ class Folder {
   }
 
   template <typename T>
-  void gather_values(std::span<const TableRows> tables) {
+  void gather_values(std::span<const TableRows> tables, Change& rows) {
     const std::size_t d = s_.attributes.size();
-    change_.values.resize(d * added_.size() * sizeof(T));
+    rows.values.resize(d * added_.size() * sizeof(T));
     for (const TableRows& from : tables)
       for (std::size_t i = 0; i < d; ++i)
         gather_column(tables_[from.table].view().columns[i], s_.attributes[i].preference, from.rows,
-                      reinterpret_cast<T*>(change_.values.data()) + i * added_.size() + from.first);
+                      reinterpret_cast<T*>(rows.values.data()) + i * added_.size() + from.first);
   }
 
   FieldChange gather_field(std::size_t f, std::span<const TableRows> tables) const {
@@ -248,6 +274,12 @@ std::int64_t assign_ids(const TableView& table, std::int64_t& next_id) {
                      std::to_string(first_id) + ", and ids end below 2^63 - 1");
   next_id = first_id + static_cast<std::int64_t>(table.num_numbers());
   return first_id;
+}
+
+bool has_filter(const WriteBatch& batch) {
+  return std::ranges::any_of(batch.steps(), [](const WriteBatch::Step& step) {
+    return std::holds_alternative<WriteBatch::EraseWhere>(step);
+  });
 }
 
 NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree) {

@@ -25,6 +25,9 @@ ArrangedTable checked_rows(const TableView& given, const WriteOptions& options, 
 // there are not as many left.
 std::int64_t assign_ids(const TableView& table, std::int64_t& next_id);
 
+// Whether normalize() searches the tree's version, which has to be complete then (TreeWriter::finish_version).
+bool has_filter(const WriteBatch& batch);
+
 // Reads the tree and changes nothing. Throws what Index::write documents.
 NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree);
 

@@ -35,4 +35,18 @@ std::shared_ptr<Snapshot> reload_rows(const Snapshot& s, std::span<const std::ui
   return loaded;
 }
 
+std::shared_ptr<Snapshot> load_rows_of(Change change, const Snapshot& index) {
+  // Bounds of rows as they come say little, and making those of many leaves takes long.
+  constexpr int kRowsOfLeaf = 1024;
+  return visit_value_type(index, [&]<typename T>(T) {
+    UserRows<T> rows(index.metadata());
+    rows.add_rows(change);
+    change = {};  // its memory
+    BuildOptions options = build_options_of(index);
+    if (index.layout.is_wide()) return bulk_load(rows.view(), options);
+    options.leaf_rows = kRowsOfLeaf;
+    return load_as_given(rows.view(), options);
+  });
+}
+
 }  // namespace culmen

@@ -15,4 +15,8 @@ namespace culmen {
 std::shared_ptr<Snapshot> reload_rows(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
                                       const Change& change);
 
+// The rows of a change as an index of their own, with the columns of `index`, for few searches: they stay in the order in
+// which they come, unless the index is wide. Throws as bulk_load.
+std::shared_ptr<Snapshot> load_rows_of(Change change, const Snapshot& index);
+
 }  // namespace culmen

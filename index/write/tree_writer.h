@@ -44,6 +44,8 @@ class TreeWriter {
   // For each id its row, or kNowhere.
   std::vector<std::uint64_t> find_rows(std::span<const std::int64_t> ids) const;
   const Snapshot& current() const { return next_ != nullptr ? *next_ : *base_; }
+  // Whether it is complete, so that it can be searched.
+  bool is_version_complete() const { return next_ == nullptr; }
 
   // The change must fit the index: its removed ids exist, its new ids do not (ChangeFold checks this). Throws
   // InputError (labels of a leaf beyond 4 GiB, texts beyond 2 GiB), std::bad_alloc, and what reading on touch throws. After

@@ -45,4 +45,9 @@ WriteBatch& WriteBatch::erase(std::span<const std::int64_t> ids) {
   return *this;
 }
 
+WriteBatch& WriteBatch::erase_where(Filter where) {
+  steps_.emplace_back(EraseWhere{std::move(where)});
+  return *this;
+}
+
 }  // namespace culmen

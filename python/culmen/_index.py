@@ -13,14 +13,13 @@ from ._device import DeviceGroup, DeviceIndex, device_number
 from ._dialect import CsvDialect, RejectedRow
 from ._errors import InvalidArgument
 from ._files import Path, Paths, read_files
-from ._ids import as_ids
 from ._progress import Progress
 from ._queries import ALL_CORES, Where, check_integer
 from ._reports import RecoveryInfo, RepairReport, WriteResult
 from ._schema import Schema, declared
 from ._searchable import Searchable
 from ._tables import Attributes, Choice, Columns, Missing, preferences_of, take_table
-from ._writes import Batch, written
+from ._writes import Batch, add_erase, expiry, rows_to_erase, written
 
 
 class Index(Searchable):
@@ -258,7 +257,14 @@ class Index(Searchable):
     # ---- changes
 
     def insert(
-        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
+        self,
+        table: Any,
+        *,
+        id: Any = None,
+        label: Any = None,
+        nulls: str = "keep",
+        round_to_float32: bool = False,
+        expire: Where = None,
     ) -> WriteResult:
         """Adds rows, all or none. Columns are matched by name (`schema` has them), those of an array by position. A
         dict of values is one row. A table may lack fields, or have columns that the index has not, but not both.
@@ -269,21 +275,42 @@ class Index(Searchable):
                 none. Rows without ids get the next free id plus their number, rows without labels empty ones.
             nulls: as for build.
             round_to_float32: an index of float32 rounds values instead of refusing those that float32 cannot hold.
+            expire: a filter, as where of a search. In the same batch, after the rows are in, it erases those that pass,
+                also of these rows; `erased` says how many.
 
         Raises:
             RowError: for an id that is in the index already, infinity, a value that float32 cannot hold, ...
             InputError: for a column of another type than the index's, if its values do not fit.
+
+        >>> index = Index.create(["score", "minute"])
+        >>> index.insert({"score": [7, 9], "minute": [1, 2]}).version
+        2
+        >>> index.insert({"score": [8], "minute": [3]}, expire="minute < 2").erased
+        1
         """
+        erased = expiry(self._handle, expire)
         steps = _core.Steps()
         steps.insert(**self._schema.rows_of(table, id, label, nulls, needs_ids=False).arguments())
+        if erased is not None:
+            steps.erase_where(erased)
         return written(self._handle, steps, round_to_float32)
 
     def upsert(
-        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
+        self,
+        table: Any,
+        *,
+        id: Any = None,
+        label: Any = None,
+        nulls: str = "keep",
+        round_to_float32: bool = False,
+        expire: Where = None,
     ) -> WriteResult:
         """Adds rows, and replaces those with the same id: whole rows, labels too. Otherwise as insert."""
+        erased = expiry(self._handle, expire)
         steps = _core.Steps()
         steps.upsert(**self._schema.rows_of(table, id, label, nulls, needs_ids=True).arguments())
+        if erased is not None:
+            steps.erase_where(erased)
         return written(self._handle, steps, round_to_float32)
 
     def update(self, table: Any, *, id: Any = None, label: Any = None, round_to_float32: bool = False) -> WriteResult:
@@ -303,19 +330,14 @@ class Index(Searchable):
         """Erases rows and returns how many. Ids that are not in the index are ignored.
 
         Args:
-            where: instead of ids, the rows that pass a filter, as of search. They are found in the version that the
-                call begins with.
+            where: instead of ids, the rows that pass a filter, as of search.
 
         >>> index = Index.build({"price": [80, 120, 300]})
         >>> index.erase(where="price > 100")
         2
         """
-        if (ids is None) == (where is None):
-            raise InvalidArgument("say which rows: ids, or where=...")
-        if ids is None:
-            return self._handle.erase_where(where)
         steps = _core.Steps()
-        steps.erase(as_ids(ids))
+        add_erase(steps, rows_to_erase(self._handle, ids, where))
         return written(self._handle, steps).erased
 
     def batch(self, *, round_to_float32: bool = False) -> Batch:

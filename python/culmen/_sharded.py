@@ -44,6 +44,7 @@ from ._shards import ShardMissing, Stale, State, Version
 from ._tables import Attributes, Choice, Missing
 from ._values import named_rows
 from ._view import View
+from ._writes import expiry, rows_to_erase
 
 #: A question is asked anew if shards have changed under it. So often only if they change faster than they answer.
 _RESTARTS = 20
@@ -373,22 +374,40 @@ class ShardedIndex:
     # ---- changes
 
     def insert(
-        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
+        self,
+        table: Any,
+        *,
+        id: Any = None,
+        label: Any = None,
+        nulls: str = "keep",
+        round_to_float32: bool = False,
+        expire: Where = None,
     ) -> WriteResult:
         """As Index.insert: adds rows, all or none. Needs open(..., writable=True)."""
         rows = self._view.schema.rows_of(table, id, label, nulls, needs_ids=False)
-        return self._write([Step("insert", rows)], round_to_float32)
+        return self._write_rows(Step("insert", rows), round_to_float32, expire)
 
     def upsert(
-        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
+        self,
+        table: Any,
+        *,
+        id: Any = None,
+        label: Any = None,
+        nulls: str = "keep",
+        round_to_float32: bool = False,
+        expire: Where = None,
     ) -> WriteResult:
         """As Index.upsert: adds rows, and replaces those with the same id."""
         rows = self._view.schema.rows_of(table, id, label, nulls, needs_ids=True)
-        return self._write([Step("upsert", rows)], round_to_float32)
+        return self._write_rows(Step("upsert", rows), round_to_float32, expire)
 
-    def erase(self, ids: int | Iterable[int]) -> int:
-        """As Index.erase: erases rows and returns how many."""
-        return self._write([Step("erase", as_ids(ids))], False).erased
+    def _write_rows(self, step: Step, round_to_float32: bool, expire: Where) -> WriteResult:
+        erased = expiry(self._view.names, expire)
+        return self._write([step] if erased is None else [step, Step("erase", erased)], round_to_float32)
+
+    def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> int:
+        """As Index.erase: erases rows, by their ids or by a filter, and returns how many."""
+        return self._write([Step("erase", rows_to_erase(self._view.names, ids, where))], False).erased
 
     def batch(self, *, round_to_float32: bool = False) -> ShardedBatch:
         """Several changes, as Index.batch. This index sees them together, or none.
@@ -397,7 +416,7 @@ class ShardedIndex:
         writes. If this process dies in the middle, some shards have their part; other readers may see one shard with
         the batch and another without it while it is written.
         """
-        return ShardedBatch(self._write, self._view.schema, round_to_float32)
+        return ShardedBatch(self._write, self._view, round_to_float32)
 
     def _write(self, steps: Sequence[Step], round_to_float32: bool) -> WriteResult:
         with self._as_writer() as writer:

@@ -9,29 +9,33 @@ import numpy as np
 
 from . import _core
 from ._tables import Columns, only_rows
+from ._writes import add_erase
 
 
 @dataclass(frozen=True)
 class Step:
-    """A change: of rows, which have ids; or of ids alone, to erase."""
+    """A change: of rows, which have ids; or to erase, those with some ids or those that pass a filter."""
 
     kind: str  # "insert", "upsert" or "erase"
-    rows: Columns | np.ndarray
+    rows: Columns | np.ndarray | _core.Filter
 
     @property
     def ids(self) -> np.ndarray:
+        """Of all but a filter."""
+        assert not isinstance(self.rows, _core.Filter)
         ids = self.rows if isinstance(self.rows, np.ndarray) else self.rows.ids
         assert ids is not None
         return ids
 
     def only(self, keep: np.ndarray) -> Step:
+        assert not isinstance(self.rows, _core.Filter)
         return replace(self, rows=self.rows[keep] if isinstance(self.rows, np.ndarray) else only_rows(self.rows, keep))
 
     def add_to(self, steps: _core.Steps) -> None:
-        if isinstance(self.rows, np.ndarray):
-            steps.erase(self.rows)
-        else:
+        if isinstance(self.rows, Columns):
             getattr(steps, self.kind)(**self.rows.arguments())
+        else:
+            add_erase(steps, self.rows)
 
 
 def steps_of(parts: Sequence[Step]) -> _core.Steps:

@@ -17,16 +17,15 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument, RowError, row_error
-from ._ids import as_ids
+from ._queries import Where
 from ._reports import WriteResult
 from ._sharded_steps import Step, steps_of
 from ._shards import State
 from ._tables import Columns
-from ._writes import copied_rows
+from ._writes import copied_rows, rows_to_erase
 
 if TYPE_CHECKING:
     from ._engines import Engine
-    from ._schema import Schema
     from ._view import View
 
 
@@ -110,6 +109,11 @@ class Writer:
         parts: dict[int, list[Step]] = {}
         numbers: dict[int, list[np.ndarray]] = {}
         for step in steps:
+            if isinstance(step.rows, _core.Filter):  # any shard may have rows that pass
+                for shard in range(len(view.states)):
+                    parts.setdefault(shard, []).append(step)
+                    numbers.setdefault(shard, []).append(np.zeros(0, dtype=np.int64))
+                continue
             shards = _core.shards_of(step.ids, len(view.states))
             for shard in np.unique(shards).tolist():
                 keep = shards == shard
@@ -130,8 +134,9 @@ class Writer:
         )
         refused = {}  # rows, as they were given
         for shard, answer in sorted(answers.items()):
-            if isinstance(answer, RowError) and len(parts[shard]) == 1 and hasattr(answer, "row"):
-                refused[int(numbers[shard][0][answer.row])] = str(answer).partition(": ")[2]
+            tables = [place for place, step in enumerate(parts[shard]) if isinstance(step.rows, Columns)]
+            if isinstance(answer, RowError) and len(tables) == 1 and hasattr(answer, "row"):
+                refused[int(numbers[shard][tables[0]][answer.row])] = str(answer).partition(": ")[2]
             elif isinstance(answer, Exception):
                 raise answer
         if refused:
@@ -165,9 +170,10 @@ Write = Callable[[Sequence[Step], bool], WriteResult]
 class ShardedBatch:
     """Changes that ShardedIndex.batch collects. `result` says what they did, after the with statement."""
 
-    def __init__(self, write: Write, schema: Schema, round_to_float32: bool) -> None:
+    def __init__(self, write: Write, view: View, round_to_float32: bool) -> None:
         self._write = write
-        self._schema = schema
+        self._schema = view.schema
+        self._names = view.names
         self._round_to_float32 = round_to_float32
         self._steps: list[Step] | None = None  # within the with statement
         self.result: WriteResult | None = None
@@ -180,9 +186,10 @@ class ShardedBatch:
         """As ShardedIndex.upsert, when the with statement ends."""
         self._add("upsert", copied_rows(self._schema.rows_of(table, id, label, nulls, needs_ids=True)))
 
-    def erase(self, ids: int | Iterable[int]) -> None:
-        """As ShardedIndex.erase, when the with statement ends."""
-        self._add("erase", as_ids(ids).copy())
+    def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> None:
+        """As ShardedIndex.erase, when the with statement ends. A filter sees what the steps before have done."""
+        rows = rows_to_erase(self._names, ids, where)
+        self._add("erase", rows if isinstance(rows, _core.Filter) else rows.copy())
 
     def _add(self, kind: str, rows: Any) -> None:
         if self._steps is None:

@@ -7,9 +7,12 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from . import _core
 from ._errors import InvalidArgument
 from ._ids import as_ids
+from ._queries import Where
 from ._reports import WriteResult
 from ._schema import Schema
 from ._tables import Columns
@@ -17,6 +20,28 @@ from ._tables import Columns
 
 def written(index: _core.Index, steps: _core.Steps, round_to_float32: bool = False) -> WriteResult:
     return WriteResult(**_core.write(index, steps, round_to_float32))
+
+
+def expiry(names: _core.Index, expire: Where) -> _core.Filter | None:
+    """The rows that an insert erases, too."""
+    if expire is None:
+        return None
+    if expire == {} or (isinstance(expire, str) and not expire.strip()):
+        raise InvalidArgument("expire is empty, which would erase every row; say which rows")
+    return _core.filter_of(names, expire)
+
+
+def rows_to_erase(names: _core.Index, ids: int | Iterable[int] | None, where: Where) -> np.ndarray | _core.Filter:
+    if (ids is None) == (where is None):
+        raise InvalidArgument("say which rows: ids, or where=...")
+    return _core.filter_of(names, where) if ids is None else as_ids(ids)
+
+
+def add_erase(steps: _core.Steps, rows: np.ndarray | _core.Filter) -> None:
+    if isinstance(rows, _core.Filter):
+        steps.erase_where(rows)
+    else:
+        steps.erase(rows)
 
 
 class Batch:
@@ -37,9 +62,10 @@ class Batch:
         """As Index.upsert, when the with statement ends."""
         self._open_steps().upsert(**self._rows(table, id, label, nulls, needs_ids=True))
 
-    def erase(self, ids: int | Iterable[int]) -> None:
-        """As Index.erase, when the with statement ends."""
-        self._open_steps().erase(as_ids(ids).copy())
+    def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> None:
+        """As Index.erase, when the with statement ends. A filter sees what the steps before have done."""
+        rows = rows_to_erase(self._index, ids, where)
+        add_erase(self._open_steps(), rows if isinstance(rows, _core.Filter) else rows.copy())
 
     def _rows(self, table: Any, id: Any, label: Any, nulls: str, *, needs_ids: bool) -> dict[str, Any]:
         return copied_rows(self._schema.rows_of(table, id, label, nulls, needs_ids=needs_ids)).arguments()

@@ -1,6 +1,6 @@
 """A window over a stream of measurements: the newest hour is kept, and the strangest of it are asked for.
 
-Each batch inserts a minute's rows and erases those that have become old; searches see whole batches.
+Each batch inserts a minute's rows and erases those that have become old, so every search sees an hour.
 """
 
 import numpy as np
@@ -25,8 +25,7 @@ def main() -> None:
     rng = np.random.default_rng(4)
     window = culmen.Index.create(["heat", "shake", "second"], fields={"site": "text"})
     for minute in range(90):
-        window.insert(measure(minute, rng))
-        window.erase(where=f"second < {(minute + 1) * MINUTE - HOUR}")
+        window.insert(measure(minute, rng), expire=f"second < {(minute + 1) * MINUTE - HOUR}")
     print(f"{len(window)} rows of the last hour, version {window.version}")
     oldest = window.search({"second": -1}, k=1)[0]["second"]
     assert oldest >= 90 * MINUTE - HOUR

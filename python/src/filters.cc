@@ -15,6 +15,7 @@
 #include "bindings.h"
 #include "culmen/error.h"
 #include "culmen/id_set.h"
+#include "culmen/shard_messages.h"
 #include "gil.h"
 #include "numbers.h"
 #include "tables.h"
@@ -123,6 +124,15 @@ void bind_filters(nb::module_& module) {
           "__or__", [](const Filter& a, const Filter& b) { return a || b; }, nb::is_operator())
       .def("__invert__", [](const Filter& filter) { return !filter; })
       .def("__bool__", truth_of)
+      .def("__getstate__",
+           [](const Filter& filter) {
+             const std::vector<std::byte> bytes = encode(filter);
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def("__setstate__",
+           [](Filter& filter, const nb::bytes& bytes) {
+             new (&filter) Filter(decode_filter({static_cast<const std::byte*>(bytes.data()), bytes.size()}));
+           })
       .def("__str__", &Filter::text)
       .def("__repr__", [](const Filter& filter) { return "<culmen.Filter " + filter.text() + ">"; });
   nb::class_<Column> column(module, "Column");
@@ -144,6 +154,7 @@ void bind_filters(nb::module_& module) {
   column.def("startswith", &Column::starts_with, nb::arg("prefix"));
   column.def("is_null", &Column::is_null);
   column.def("is_not_null", &Column::is_not_null);
+  module.def("filter_of", &filter_of, nb::arg("index"), nb::arg("where").none());
   module.def("col", &col, nb::arg("attribute"));
   module.def("id_col", &id_col);
   module.def("ids_in", &ids_in, nb::arg("ids"));

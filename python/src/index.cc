@@ -243,11 +243,6 @@ void bind_index(nb::module_& module) {
              const std::string path = path_of(directory);
              without_gil([&] { index.save(path, {.overwrite = overwrite}); });
            })
-      .def("erase_where",
-           [](Index& index, nb::handle where) {
-             const Filter filter = filter_of(index, where);
-             return without_gil([&] { return index.erase_where(filter); });
-           })
       .def("snapshot", &Index::snapshot)
       .def("version", &Index::version)
       .def("refresh",

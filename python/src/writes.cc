@@ -42,6 +42,7 @@ class Steps {
     batch_.erase(ids_view(ids));
     ids_.push_back(std::move(ids));
   }
+  void erase_where(const Filter& where) { batch_.erase_where(where); }
   // Of an Index or a ShardedIndex.
   WriteResult write(auto& index, const WriteOptions& options) const {
     try {
@@ -136,7 +137,8 @@ void bind_writes(nb::module_& module) {
       .def("upsert", taking_rows(&Steps::upsert), nb::arg("num_rows"), nb::arg("attributes"),
            nb::arg("columns"), nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(),
            nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"))
-      .def("erase", &Steps::erase);
+      .def("erase", &Steps::erase)
+      .def("erase_where", &Steps::erase_where);
   module.def("write", write, nb::arg("index"), nb::arg("steps"), nb::arg("round_to_float32"),
              nb::arg("expected_version") = nb::none());
   module.def("update", update_rows, nb::arg("index"), nb::arg("num_rows"), nb::arg("attributes"),

@@ -244,7 +244,15 @@ class Life:
         return f"CULMEN_TEST_SEED={self.seed}: {', '.join(self.steps)}"
 
     def step(self):
-        steps = [self.insert, self.upsert, self.erase, self.change_at_once, self.compact, self.save_and_open]
+        steps = [
+            self.insert,
+            self.upsert,
+            self.erase,
+            self.change_at_once,
+            self.expire,
+            self.compact,
+            self.save_and_open,
+        ]
         step = steps[self.rng.integers(len(steps))]
         self.steps.append(step.__name__)
         step()
@@ -273,6 +281,20 @@ class Life:
             batch.erase(gone)
         self.put(rows)
         self.remove(gone)
+
+    def expire(self):
+        """A filter sees the rows that came with it."""
+        rows = self.more_rows(self.some_ids() + [self.next_id()])
+        where, expression = RandomWhere(self.table).tree(int(self.rng.integers(0, 4)))
+        where, expression = (
+            f"({where}) and abs(id) % 3 < 2",
+            expression & culmen.ids([id for id in [*self.ids(), *rows["id"].to_pylist()] if abs(id) % 3 < 2]),
+        )
+        done = self.index.upsert(rows, expire=expression)
+        self.put(rows)
+        [(expected,)] = self.connection.sql(f"select count(*) from t where {where}").fetchall()
+        assert done.erased == expected, f"{self}: {where}"
+        self.connection.execute(f"delete from t where {where}")
 
     def compact(self):
         self.index.compact()

@@ -440,6 +440,63 @@ def test_a_batch_is_of_one_with_statement():
         batch.erase([0])
 
 
+def test_rows_expire_with_the_batch_that_brings_new_ones(tmp_path):
+    """Beside a reader, and in a directory that is opened again."""
+    rng, ids, minutes = np.random.default_rng(3), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    culmen.Index.create(["heat", "minute"], fields={"site": "text"}, leaf_rows=16).save(tmp_path / "i")
+    with culmen.Index.open(tmp_path / "i", writable=True, durability="os") as index:
+        for minute in range(40):
+            count = int(rng.integers(1, 30))
+            new = minute - rng.integers(0, 12, count)  # some have come too late
+            rows = {"heat": rng.random(count), "minute": new, "site": ["north"] * count}
+            done = index.insert(
+                rows, expire=f"minute < {minute - 10}" if minute % 2 else culmen.col("minute") < minute - 10
+            )
+            assert done.inserted == count and done.version == minute + 2
+            ids = np.concatenate([ids, np.arange(done.first_id, done.first_id + count)])
+            minutes = np.concatenate([minutes, new])
+            assert done.erased == int((minutes < minute - 10).sum())
+            ids, minutes = ids[minutes >= minute - 10], minutes[minutes >= minute - 10]
+            assert index.ids().tolist() == ids.tolist()
+    assert culmen.Index.open(tmp_path / "i").ids().tolist() == ids.tolist()
+
+
+def test_what_expires_is_said():
+    index = culmen.Index.build({"a": [1.0, 2.0]})
+    for empty in ("", " ", {}):
+        with pytest.raises(culmen.InvalidArgument, match="expire is empty"):
+            index.insert({"a": [3.0]}, expire=empty)
+    with pytest.raises(culmen.InvalidArgument, match="nothing"):
+        index.upsert({"id": [7], "a": [3.0]}, expire=culmen.col("nothing") > 1)
+    with pytest.raises(culmen.RowError, match="row 2: "):
+        index.insert({"a": [3.0, np.inf]}, expire="a < 2")
+    assert index.version == 1 and len(index) == 2
+    assert index.upsert({"id": [1, 7], "a": [0.5, 3.0]}, expire={"a": (None, 1)}).erased == 2
+    assert index.ids().tolist() == [7]
+
+
+def test_a_batch_erases_by_filters_in_the_order_of_its_steps():
+    index = culmen.Index.build({"a": [1.0, 2.0, 3.0]})
+    with index.batch() as batch:
+        batch.erase(where="a >= 3")
+        batch.insert({"a": [3.0, 4.0]})
+        batch.erase(where=culmen.col("a") > 3)
+        batch.upsert({"id": [0], "a": [9.0]})
+    assert batch.result.erased == 2 and index.ids().tolist() == [0, 1, 3]
+    with pytest.raises(culmen.InvalidArgument, match="say which rows"), index.batch() as batch:
+        batch.erase()
+
+
+def test_filters_are_pickled():
+    where = (culmen.col("a") <= 2) & ~culmen.col("city").isin(["Brno", "Prague"]) | culmen.ids([3, 1])
+    again = pickle.loads(pickle.dumps(where))
+    assert str(again) == str(where)
+    index = culmen.Index.build({"a": [1.0, 2.0, 3.0, 4.0], "city": ["Brno", "Roma", "Roma", "Brno"]}, ["a"])
+    assert index.search([1.0], where=again).ids.tolist() == index.search([1.0], where=where).ids.tolist() == [3, 1]
+    with pytest.raises(culmen.FormatError):
+        culmen.Filter.__new__(culmen.Filter).__setstate__(b"CLMF")
+
+
 def test_a_batch_keeps_what_it_was_given():
     index, buffer, ids = culmen.Index.create(["a"]), np.empty(2), np.array([0])
     with index.batch() as batch:

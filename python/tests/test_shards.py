@@ -702,13 +702,20 @@ def test_changes_are_those_of_one_index(cluster, tmp_path):
                     each.insert(rows_of(np.random.default_rng(1), [-(10**6)]))
                     each.insert(rows_of(np.random.default_rng(2), count=3))
                     each.erase([-(10**6), 5])
+                    each.erase(where=culmen.col("price") > 45)
             assert_same_change(batch.result, of_whole.result)
+            rows, expire = rows_of(rng, count=20), "rating between 1 and 1.5 or brand = 'new brand 3'"
+            assert_same_change(index.insert(rows, expire=expire), whole.insert(rows, expire=expire))
+            assert index.erase(where="stars is null and price < 9") == whole.erase(where="stars is null and price < 9")
             ask_both(index, whole, rng, 5, with_rows=1)
         # What is wrong is found before anything changes.
         known = int(whole.ids()[0])
         rows = rows_of(rng, [*range(2 * 10**6, 2 * 10**6 + 9), known])
         with pytest.raises(culmen.RowError, match="row 10: ") as caught:
             index.insert(rows)
+        assert caught.value.row == 9
+        with pytest.raises(culmen.RowError, match="row 10: ") as caught:
+            index.insert(rows, expire="price > 1")
         assert caught.value.row == 9
         ask_both(index, whole, rng, 5, with_rows=1)
         assert index.verify() == []

@@ -95,6 +95,18 @@ TEST(ShardMessages, QueriesComeBackFromTheirBytes) {
   }
 }
 
+TEST(ShardMessages, AFilterComesBackFromItsBytes) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    RowSource source(random, Precision::float64, random_width(random, 8));
+    const FieldOracle oracle(source.schema(), source.draw_many(random.below(40)), {});
+    const Filter filter = FilterGenerator(random, oracle).tree();
+    const std::vector<std::byte> bytes = encode(filter);
+    EXPECT_TRUE(decode_filter(bytes) == filter) << filter.text();
+    if (seed < 20) expect_typed_errors(random, bytes, [](auto b) { return decode_filter(b); });
+  }
+}
+
 TEST(ShardMessages, EqualFiltersTakeRoomOnce) {
   Query query{.weights = {1}, .where = col("city") == std::string(1000, 'x')};
   const std::vector<Query> one(1, query), many(10, query);

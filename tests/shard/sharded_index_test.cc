@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -209,6 +210,14 @@ class ShardedTrial {
     return "";
   }
 
+  // About a tenth of them.
+  Filter some_ids() {
+    std::vector<std::int64_t> ids;
+    for (const Row& row : rows_)
+      if (random_.chance(0.1)) ids.push_back(row.id);
+    return Filter::ids_in(IdSet(ids));
+  }
+
   // The same batch to both, which may refuse it.
   std::string change() {
     doing_ = "\n  a batch";
@@ -226,7 +235,10 @@ class ShardedTrial {
     const RowTable changed_rows(random_, source_.schema(), replacing, shape);
     std::vector<std::int64_t> erased;
     for (std::uint64_t count = random_.below(30); count > 0; --count) erased.push_back(some_id());
+    const FieldOracle oracle(source_.schema(), rows_, {});
+    const Filter where = FilterGenerator(random_, oracle).tree(random_.between(0, 3)) && some_ids();
     if (random_.chance(0.7)) batch.insert(new_rows.view());
+    if (random_.chance(0.4)) batch.erase_where(where);
     if (random_.chance(0.7)) batch.upsert(changed_rows.view());
     if (random_.chance(0.7)) batch.erase(erased);
     const WriteOptions options{.round_to_float32 = precision_ == Precision::rounded_to_float32};
@@ -559,6 +571,42 @@ TEST(ShardedIndex, ABatchThatEndedInTheMiddleIsCompletedByItsRepetition) {
   EXPECT_THROW(index.write_once(batch, std::vector<std::uint64_t>(2, 1)), InvalidArgument);
   EXPECT_THROW(index.write_once(WriteBatch().insert(one_column(values, {})), after), InvalidArgument);
   EXPECT_EQ(index.versions(), after);
+}
+
+// Which row a shard refuses is found by making the steps again, one by one.
+TEST(ShardedIndex, NamesTheRowThatIsRefusedAfterAFilter) {
+  const std::vector<double> values = {1, 2, 3, 4}, more = {7, 8};
+  const std::vector<std::int64_t> ids = {0, 2};  // the first is erased before
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, {}), temporary.path() / "s", {.num_shards = 1});
+  ShardedIndex index = ShardedIndex::open(temporary.path() / "s", {.writable = true});
+  try {
+    index.write(WriteBatch().erase_where(col("a") < 2).insert(one_column(more, ids)));
+    FAIL() << "id 2 was inserted twice";
+  } catch (const RowError& error) {
+    EXPECT_EQ(error.row(), 1u);
+  }
+  EXPECT_EQ(index.ids_where({}), (std::vector<std::int64_t>{0, 1, 2, 3}));
+}
+
+// Shards without rows that pass stay at their version.
+TEST(ShardedIndex, ABatchWithAFilterIsRepeated) {
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, more = {20};
+  const std::vector<std::int64_t> id = {100};
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, {}), temporary.path() / "s", {.num_shards = 3});
+  ShardedIndex index = ShardedIndex::open(temporary.path() / "s", {.writable = true});
+  const std::vector<std::uint64_t> before = index.versions();
+  const TableView rows = one_column(more, id);
+  const WriteBatch batch = WriteBatch().insert(rows).erase_where(col("a") < 1.5);
+  const WriteResult result = index.write_once(batch, before);
+  EXPECT_FALSE(result.repeated);
+  EXPECT_EQ(result.erased, 1u);
+  const std::vector<std::uint64_t> after = index.versions();
+  EXPECT_NE(std::ranges::mismatch(before, after, std::not_equal_to()).in1, before.end());  // one stayed
+  EXPECT_TRUE(index.write_once(batch, before).repeated);
+  EXPECT_EQ(index.versions(), after);
+  EXPECT_EQ(index.ids_where(col("a") > 11), (std::vector<std::int64_t>{11, 100}));
 }
 
 TEST(Index, ABatchThatIsRepeatedChangesNothing) {

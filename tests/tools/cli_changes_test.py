@@ -343,6 +343,38 @@ class InsertTest(IndexCase):
             self.insert(f"a,b\n{4 + i},{-4 - i}\n", "--durability", durability)
         self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 7)})
 
+    def test_rows_expire_with_the_batches(self):
+        rng = random.Random(5)
+        self.build("a,b\n0,0\n", "--leaf-rows", "16")
+        rows = [(0, 0)]
+        for turn in range(1, 9):
+            new = [(turn - rng.randrange(5), rng.randrange(9)) for _ in range(rng.randrange(1, 60))]
+            text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in new)
+            options = rng.choice([["--batch", 7], ["--atomic"], []])
+            version = self.info()["version"]
+            _, err = self.insert(text, "--expire", f"a<{turn - 3}", *options)
+            left = [row for row in rows + new if row[0] >= turn - 3]
+            gone = len(rows) + len(new) - len(left)
+            self.assertIn(f"\n  {gone} row{'' if gone == 1 else 's'} expired\n", err)
+            rows = left
+            self.assertEqual(sorted(self.table().values()), sorted(rows))
+            self.assertEqual(self.info()["version"], version + -(-len(new) // (7 if "--batch" in options else 10000)))
+        self.verify()
+
+    def test_what_expires_is_said(self):
+        self.build()
+        self.write("new.csv", "a,b\n4,4\n")
+        for options, code, says in [
+            (["--expire", " "], 2, "--expire is empty"),
+            (["--expire", "c < 1"], 2, '"c"'),
+            (["--expire", "a <"], 2, "a <"),
+            (["--expire", "a < 'x'"], 2, "a"),
+        ]:
+            with self.subTest(options):
+                self.refused_and_unchanged("insert", "index", "new.csv", *options, code=code, says=says)
+        self.insert("a,b\n", "--expire", "a < 9")  # without rows there is no batch
+        self.assertEqual(self.table(), ROWS)
+
     def test_a_full_disk_leaves_the_index_as_it_was(self):
         self.build()
         self.write("new.csv", "a,b\n" + "1,1\n" * 20000)
@@ -371,6 +403,16 @@ class UpsertTest(IndexCase):
                 self.build()
                 self.culmen("upsert", "index", "new.csv", "--id", "id", *options)
                 self.assertEqual(self.table(), {**ROWS, 2: (4, 4), 5: (5, 5)})
+
+    def test_rows_that_are_replaced_expire_by_their_new_values(self):
+        self.build()
+        self.write("new.csv", "id,a,b\n1,5,-1\n3,0,0\n9,0,0\n")
+        _, err = self.culmen("upsert", "index", "new.csv", "--expire", "a<3")
+        self.assertIn("1 row inserted, 2 replaced\n  3 rows expired\n", err)
+        self.assertEqual(self.table(), {1: (5, -1)})
+        self.refused_and_unchanged(
+            "upsert", "index", "new.csv", "--partial", "--expire", "a<9", code=2, says="--partial"
+        )
 
     def test_needs_ids(self):
         self.build()

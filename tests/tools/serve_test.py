@@ -354,7 +354,17 @@ class ServeWritesTest(ServeCase):
             ("/insert", {"rows": [{**self.ROW, "attributes": {"price": 2**53 + 1}}]}, "float64 holds exactly"),
             ("/insert", {"rows": [self.ROW], "expected_version": 99}, "99"),
             ("/upsert", {"rows": [{"attributes": {"price": 1}}]}, "need their ids"),
+            ("/insert", {"rows": [self.ROW], "expire": 5}, "expire: expected"),
+            ("/insert", {"rows": [self.ROW], "expire": " "}, "expire is empty"),
+            ("/insert", {"rows": [self.ROW], "expire": "prize > 1"}, 'did you mean "price"'),
             ("/erase", {"ids": ["7"]}, "ids: expected a whole number"),
+            ("/erase", {}, "say which rows"),
+            ("/erase", {"ids": [7], "where": "price > 1"}, "say which rows"),
+            ("/erase", {"where": ""}, "where is empty"),
+            ("/erase", {"where": "price >"}, "price >"),
+            ("/erase", {"ids": [7], "expected_version": 99}, "99"),
+            ("/erase", {"ids": [7], "expected_version": -1}, "0 or more"),
+            ("/erase", {"ids": [7], "expected_version": "1"}, "expected_version: expected a whole number"),
         ]:
             with self.subTest(body=body):
                 self.refuses(400, says, "POST", path, body, token=TOKEN)
@@ -366,6 +376,29 @@ class ServeWritesTest(ServeCase):
         body = {"rows": [self.ROW], "expected_version": version}
         self.assertEqual(self.answer("POST", "/insert", body, token=TOKEN)["inserted"], 1)
         self.assertTrue(self.answer("POST", "/insert", body, token=TOKEN)["repeated"])
+
+    def test_a_repeated_erasure_is_made_once(self):
+        self.serve_writable()
+        for rows in ({"ids": [7]}, {"where": "price > 100 and price < 150"}):
+            version = self.answer("GET", "/info")["version"]
+            body = {**rows, "expected_version": version}
+            self.assertEqual(self.answer("POST", "/erase", body, token=TOKEN), {"version": version + 1, "erased": 1})
+            again = {"version": version + 1, "erased": 0, "repeated": True}
+            self.assertEqual(self.answer("POST", "/erase", body, token=TOKEN), again)
+            self.refuses(400, f"expects version {version - 1}", "POST", "/erase",
+                         {**rows, "expected_version": version - 1}, token=TOKEN)  # fmt: skip
+        self.assertEqual(self.answer("GET", "/info")["rows"], 2)
+
+    def test_rows_expire_with_an_insert(self):
+        self.serve_writable()
+        body = {"rows": [self.ROW], "expire": "price < 100"}  # the new row, too
+        done = self.answer("POST", "/insert", body, token=TOKEN)
+        self.assertEqual((done["inserted"], done["erased"]), (1, 3))
+        self.assertEqual(self.answer("GET", "/info")["rows"], 2)
+        self.assertEqual(self.answer("GET", "/info")["version"], done["version"])
+        body = {"rows": [{**self.ROW, "id": 3}], "expire": "price > 150"}
+        done = self.answer("POST", "/upsert", body, token=TOKEN)
+        self.assertEqual((done["inserted"], done["replaced"], done["erased"]), (0, 1, 1))
 
     def test_needs_the_token(self):
         self.serve_writable()

@@ -166,7 +166,13 @@ TEST_F(ApiFaults, InABatchOfAllStepsLeaveNothingOfIt) {
   without_ids.ids = {};
   const std::vector<std::int64_t> erased = {3, 2'010, 2'021, 2'022, 9'999};  // some that will be assigned
   WriteBatch batch;
-  batch.erase(erased).insert(without_ids).upsert(named.view()).erase(erased).upsert(replaced.view());
+  batch.erase(erased)
+      .insert(without_ids)
+      .upsert(named.view())
+      .erase(erased)
+      .upsert(replaced.view())
+      .erase_where(id_col().between(490, 2'024) &&
+                   col(0).is_not_null());  // old rows, replaced and assigned ones
   sweep([&](Index& index) { index.write(batch); });
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -316,6 +317,51 @@ TEST(LiveIndex, BatchesOfManyThreadsAreAllThere) {
   EXPECT_TRUE(index.verify().empty());
 }
 
+// Threads whose batches are committed in groups, beside a reader. Each replaces the same rows by others, which have new values, so
+// that a filter that did not see the batches before it in its group would leave some.
+TEST(LiveIndex, FiltersSeeTheBatchesBeforeThemInTheirGroup) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path() / "index";
+  constexpr std::uint64_t kThreads = 6, kBatchesEach = 60, kRows = 20, kOthers = 2000;
+  const auto rows_from = [](std::uint64_t count, double from) {
+    RowsTable rows;
+    for (std::uint64_t r = 0; r < count; ++r)
+      rows.add(0, {from + static_cast<double>(r % 64) / 64, static_cast<double>(r), 0.5});
+    return rows;
+  };
+  const RowsTable others = rows_from(kOthers, 1000);
+  Index::build(others.view(false), {.leaf_rows = 16, .value_type = ValueType::float32}).save(path);
+  const Filter is_replaced = col("a") < 1000;
+  std::atomic<std::uint64_t> erased = 0, wrong_counts = 0;
+  std::atomic<bool> done = false;
+  {
+    Index index = Index::open(path, {.writable = true});
+    std::thread reader([&] {
+      while (!done) {
+        const std::size_t count = index.ids_where(is_replaced).size();
+        if (count != 0 && count != kRows) ++wrong_counts;
+      }
+    });
+    std::vector<std::thread> writers;
+    for (std::uint64_t t = 0; t < kThreads; ++t)
+      writers.emplace_back([&, t] {
+        for (std::uint64_t b = 0; b < kBatchesEach; ++b) {
+          const RowsTable rows = rows_from(kRows, static_cast<double>(b * kThreads + t));
+          erased += index.write(WriteBatch().erase_where(is_replaced).insert(rows.view(false))).erased;
+        }
+      });
+    for (std::thread& writer : writers) writer.join();
+    done = true;
+    reader.join();
+    EXPECT_EQ(index.version(), 1u + kThreads * kBatchesEach);
+  }
+  EXPECT_EQ(wrong_counts, 0u);
+  EXPECT_EQ(erased, (kThreads * kBatchesEach - 1) * kRows);
+  const Index index = Index::open(path);
+  EXPECT_EQ(index.info().num_rows, kOthers + kRows);
+  EXPECT_TRUE(index.verify().empty());
+}
+
 // More changes than a replay applies to the tree at once.
 TEST(LiveIndex, ReplaysALongLog) {
   constexpr std::int64_t kLogged = 20, kRows = 8000;
@@ -544,6 +590,56 @@ TEST(LiveIndex, AssignsNoNegativeIds) {
   Index index = Index::build(negative.view());
   EXPECT_EQ(index.write(WriteBatch().insert(three.view(false)).insert(three.view(false))).first_id, 0);
   EXPECT_EQ(index.insert(three.view(false)).first_id, 6);
+}
+
+TEST_F(MixedBatch, FiltersSeeTheStepsBeforeThem) {
+  const RowsTable three = some_rows(0, 3), five = some_rows(5, 1);
+  const Filter halves = col("a") == 0.5, quarters = col("a") == 0.25;
+  EXPECT_EQ(index_.write(WriteBatch().erase_where(halves).insert(three.view(false))).erased, 0u);
+  EXPECT_EQ(ids().size(), 13u);
+  const WriteResult result =
+      index_.write(WriteBatch().insert(three.view(false)).upsert(five.view()).erase_where(halves));
+  EXPECT_EQ(result.inserted, 3u);
+  EXPECT_EQ(result.replaced, 1u);
+  EXPECT_EQ(result.erased, 7u);  // and not the old row 5
+  EXPECT_EQ(ids(), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 6, 7, 8, 9}));
+  // Of row 4 the new values count.
+  const RowsTable four = some_rows(4, 1), nine = some_rows(9, 1);
+  const WriteResult moved =
+      index_.write(WriteBatch().upsert(four.view()).erase_where(quarters).insert(nine.view()));
+  EXPECT_EQ(moved.erased, 8u);
+  EXPECT_EQ(moved.inserted, 1u);
+  EXPECT_EQ(ids(), (std::vector<std::int64_t>{4, 9}));
+  EXPECT_EQ(index_.erase_where({}), 2u);
+  EXPECT_EQ(ids(), std::vector<std::int64_t>());
+  EXPECT_EQ(index_.insert(three.view(false)).first_id, 16);
+}
+
+TEST_F(MixedBatch, WithAFilterThatCannotBeIsRefused) {
+  const RowsTable three = some_rows(0, 3);
+  const std::uint64_t version = index_.version();
+  const WriteBatch batch = WriteBatch().insert(three.view(false)).erase_where(col("nothing") > 1);
+  EXPECT_THROW(index_.write(batch), InvalidArgument);
+  EXPECT_THROW(index_.check(batch), InvalidArgument);
+  EXPECT_THROW(index_.erase_where(col("a") == "text"), InvalidArgument);
+  EXPECT_EQ(index_.version(), version);
+  EXPECT_EQ(ids().size(), 10u);
+}
+
+// Rows whose values nobody knows yet.
+TEST(LiveIndex, ErasesByAFilterInTheFirstBatch) {
+  constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+  Index index = build_empty();
+  RowsTable rows, more;
+  rows.add(1, {kMissing, 1, kMissing});
+  rows.add(2, {kMissing, 2, kMissing});
+  more.add(3, {5, 3, 7});
+  const WriteResult result = index.write(
+      WriteBatch().insert(rows.view()).erase_where(col("a").is_null() && col("b") < 2).insert(more.view()));
+  EXPECT_EQ(result.erased, 1u);
+  EXPECT_EQ(index.ids_where({}), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(index.ids_where(col("a").is_null()), std::vector<std::int64_t>{2});
+  EXPECT_TRUE(index.verify().empty());
 }
 
 TEST_F(MixedBatch, UsesIdsUpThoughItsRowsHaveGoneAgain) {
