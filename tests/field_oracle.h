@@ -316,7 +316,7 @@ class FieldOracle {
 
   // Of the values that are there.
   EffectiveWeights effective(const Query& query) const {
-    return effective_weights(query, num_attributes(), [this](std::size_t i) {
+    const auto range_of = [this](std::size_t i) {
       double minimum = std::numeric_limits<double>::infinity(), maximum = -minimum;
       for (const Row& row : rows_) {
         if (std::isnan(row.values[i])) continue;
@@ -324,6 +324,12 @@ class FieldOracle {
         maximum = std::max(maximum, row.values[i]);
       }
       return std::pair(minimum, maximum);
+    };
+    return effective_weights(query, num_attributes(), range_of, [this](std::size_t i) {
+      Moments moments;
+      for (const Row& row : rows_)
+        if (!std::isnan(row.values[i])) moments.add(row.values[i]);
+      return moments;
     });
   }
 
