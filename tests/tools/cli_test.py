@@ -369,7 +369,6 @@ class QueryTest(Case):
         self.assertEqual([(row["id"], float(row["score"])) for row in found], [("3", 3.0), ("2", 1.0)])
         out, _ = self.culmen("query", "index", "-w", "a=1,b=2", "--scale", "zscore", "--why", "2", "--format", "json")
         self.assertEqual([part["value"] for part in json.loads(out)["rows"][0]["parts"]], [1, -1])
-        self.refused("query", "index", "-w", "a=1", "--scale", "sigma", says="zscore")
 
     def test_ties_go_to_the_smaller_id(self):
         self.write("t.csv", "id,a\n5,1\n2,1\n9,1\n3,0\n")
