@@ -175,9 +175,14 @@ class FieldOracle {
     }
     for (const ScoreTerm& term : query.terms) {
       double largest = 0;
-      for (const Row& row : rows_)
-        if (const std::optional<double> value = value_of(row, term, query.missing))
-          largest = std::max(largest, std::fabs(*value));
+      for (const Row& row : rows_) {
+        const std::optional<double> value = value_of(row, term, query.missing);
+        if (!value) continue;
+        largest = std::max(largest, std::fabs(*value));
+        if (term.function == TermFunction::saturate &&
+            std::isinf(*argument_of(row, term, query.missing) + term.scale))
+          return true;
+      }
       size += std::fabs(term.weight) * largest;
     }
     return !std::isfinite(size);
