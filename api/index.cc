@@ -280,18 +280,25 @@ IndexInfo info_of(const Snapshot& version, const TableStatistics& statistics) {
 
 }  // namespace
 
-IndexInfo Index::info() const {
+IndexInfo Index::info(Scale scale) const {
   const FloatingPointScope floating_point;
   Core& core = held_by(core_, kIndexHandle);
   const std::shared_ptr<const Snapshot> version = core.version();
-  return version->logged == nullptr ? info_of(*version)
-                                    : info_of(*version, core.logged_view(version)->statistics());
+  IndexInfo info = version->logged == nullptr ? info_of(*version)
+                                              : info_of(*version, core.logged_view(version)->statistics());
+  for (std::size_t i = 0; scale == Scale::zscore && i < info.attributes.size(); ++i) {
+    info.attributes[i].mean = version->spreads()[i].mean;
+    info.attributes[i].deviation = version->spreads()[i].deviation;
+  }
+  return info;
 }
 
-TableStatistics Index::statistics() const {
+TableStatistics Index::statistics(Scale scale) const {
+  const FloatingPointScope floating_point;
   Core& core = held_by(core_, kIndexHandle);
   const std::shared_ptr<const Snapshot> version = core.version();
-  return version->logged == nullptr ? statistics_of(*version) : core.logged_view(version)->statistics();
+  return version->logged == nullptr ? statistics_of(*version, scale)
+                                    : core.logged_view(version)->statistics(scale, *version);
 }
 
 Schema Index::schema() const {

@@ -298,7 +298,7 @@ Explanation Index::explain(const Query& query, const SearchOptions& options) con
   // Of the tree in the files, which has most of the rows.
   const std::shared_ptr<const LoggedView> view = core.logged_view(version);
   SearchOptions of_base = options;
-  if (of_base.statistics == nullptr) of_base.statistics = &view->statistics();
+  if (of_base.statistics == nullptr) of_base.statistics = &view->statistics(query.scale, *version);
   return core.explain(*version->logged->base, view->of_base(query), of_base, watch.if_any());
 }
 

@@ -60,7 +60,7 @@ SearchResult Index::Core::search_logged(const std::shared_ptr<const Snapshot>& v
   result.snapshot = for_searches(version, 1);
   const LoggedRows& logged = *result.snapshot->logged;
   const TableStatistics& statistics =
-      options.statistics == nullptr ? view->statistics() : *options.statistics;
+      options.statistics == nullptr ? view->statistics(query.scale, *version) : *options.statistics;
   ResolvedQuery of_base = resolve(view->of_base(query), *logged.base, &statistics);
   ResolvedQuery of_rows = resolve(query, *logged.rows, &statistics);
   of_base.watch = of_rows.watch = watch;
@@ -121,7 +121,7 @@ double Index::Core::logged_bound(const std::shared_ptr<const Snapshot>& version,
   const std::shared_ptr<const LoggedView> view = logged_view(version);
   const LoggedRows& logged = *version->logged;
   const TableStatistics& statistics =
-      options.statistics == nullptr ? view->statistics() : *options.statistics;
+      options.statistics == nullptr ? view->statistics(query.scale, *version) : *options.statistics;
   const ResolvedQuery of_base = resolve(view->of_base(query), *logged.base, &statistics);
   const ResolvedQuery of_rows = resolve(query, *logged.rows, &statistics);
   const double bound =

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/floating_point_scope.h"
+#include "base/lock_isolated.h"
 #include "cpu/bounded.h"
 #include "culmen/id_set.h"
 #include "culmen/search.h"
@@ -47,7 +48,7 @@ bool has_gap(const Snapshot& tree, std::size_t attribute, const Filter& where) {
 
 }  // namespace
 
-TableStatistics statistics_of(const Snapshot& s) {
+TableStatistics statistics_of(const Snapshot& s, Scale scale) {
   TableStatistics statistics = {.num_rows = s.num_rows, .attributes = {}};
   for (std::size_t i = 0; i < s.attributes.size(); ++i) {
     const Preference preference = s.attributes[i].preference;
@@ -59,6 +60,7 @@ TableStatistics statistics_of(const Snapshot& s) {
           .has_values = s.num_rows > 0 && gaps.some_present != 0,
           .has_missing = gaps.some_missing != 0};
     if (!s.stand_ins.empty()) of.stand_in = oriented(s.stand_ins[i], preference);
+    if (scale == Scale::zscore) of.spread = s.spreads()[i];
   }
   return statistics;
 }
@@ -68,6 +70,18 @@ LoggedView::LoggedView(const Snapshot& version)
   const FloatingPointScope floating_point;
   const TableStatistics parts[] = {statistics_of_base(*version.logged), statistics_of(*version.logged->rows)};
   statistics_ = merge(parts);
+}
+
+const TableStatistics& LoggedView::statistics(Scale scale, const Snapshot& version) const {
+  if (scale != Scale::zscore) return statistics_;
+  lock_isolated(mutex_, [&] {
+    if (with_spreads_) return;
+    TableStatistics statistics = statistics_;
+    for (std::size_t i = 0; i < statistics.attributes.size(); ++i)
+      statistics.attributes[i].spread = version.spreads()[i];
+    with_spreads_ = std::move(statistics);
+  });
+  return *with_spreads_;
 }
 
 TableStatistics LoggedView::statistics_of_base(const LoggedRows& logged) const {

@@ -1,6 +1,9 @@
 // LoggedView: what searches of a version with LoggedRows (index/logged_rows.h) need besides its two trees.
 #pragma once
 
+#include <mutex>
+#include <optional>
+
 #include "culmen/filter.h"
 #include "culmen/query.h"
 #include "culmen/statistics.h"
@@ -9,8 +12,8 @@
 
 namespace culmen {
 
-// Of a version that is one tree.
-TableStatistics statistics_of(const Snapshot& tree);
+// Of a version that is one tree. With what queries of this scale need.
+TableStatistics statistics_of(const Snapshot& tree, Scale scale = Scale::none);
 
 class LoggedView {
  public:
@@ -25,6 +28,8 @@ class LoggedView {
   }
   // Of all rows of the version.
   const TableStatistics& statistics() const { return statistics_; }
+  // With what queries of this scale need: for Scale::zscore the first call computes it. `version`: that of the constructor.
+  const TableStatistics& statistics(Scale scale, const Snapshot& version) const;
 
  private:
   TableStatistics statistics_of_base(const LoggedRows& logged) const;
@@ -32,6 +37,8 @@ class LoggedView {
   bool has_erased_;
   Filter kept_;
   TableStatistics statistics_;
+  mutable std::mutex mutex_;
+  mutable std::optional<TableStatistics> with_spreads_;
 };
 
 }  // namespace culmen

@@ -22,9 +22,12 @@ RankedValue ranked_value(const Query& query, const Row& row, const IndexInfo& in
     if (query.missing == Missing::skip) return {0, true};
     ranked.value = attribute.stand_in_value;
   }
-  if (query.scale == Scale::none) return ranked;
-  const double range = attribute.maximum - attribute.minimum;
-  ranked.value = range > 0 ? (ranked.value - attribute.minimum) / range : 0;
+  if (query.scale == Scale::minmax) {
+    const double range = attribute.maximum - attribute.minimum;
+    ranked.value = range > 0 ? (ranked.value - attribute.minimum) / range : 0;
+  } else if (query.scale == Scale::zscore) {
+    ranked.value = *attribute.deviation > 0 ? (ranked.value - *attribute.mean) / *attribute.deviation : 0;
+  }
   return ranked;
 }
 
@@ -33,6 +36,9 @@ void check(const Query& query, const Row& row, const IndexInfo& info) {
     throw InvalidArgument(std::to_string(query.weights.size()) + " weights and a row of " +
                           std::to_string(row.values.size()) + " values for " +
                           std::to_string(info.attributes.size()) + " attributes");
+  const auto has_deviation = [](const AttributeInfo& attribute) { return attribute.deviation.has_value(); };
+  if (query.scale == Scale::zscore && !std::ranges::all_of(info.attributes, has_deviation))
+    throw InvalidArgument("the info has no deviations: Scale::zscore needs that of info(Scale::zscore)");
 }
 
 }  // namespace

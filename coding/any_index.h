@@ -46,8 +46,8 @@ class AnyIndex {
   // An index with the same columns: itself, or a shard.
   Index columns() const { return sharded() != nullptr ? sharded()->shard(0) : std::get<Index>(index_); }
 
-  IndexInfo info() const {
-    return std::visit([](const auto& index) { return index.info(); }, index_);
+  IndexInfo info(Scale scale = Scale::none) const {
+    return std::visit([&](const auto& index) { return index.info(scale); }, index_);
   }
   Schema schema() const {
     return std::visit([](const auto& index) { return index.schema(); }, index_);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/enum_names.h"
+#include "base/scale_names.h"
 #include "coding/cursor_text.h"
 #include "culmen/error.h"
 
@@ -12,7 +13,6 @@ namespace culmen {
 namespace {
 
 constexpr std::size_t kDefaultK = 10;
-constexpr EnumNames<Scale, 2> kScales = {"scale", {{{"none", Scale::none}, {"minmax", Scale::minmax}}}};
 constexpr EnumNames<Missing, 2> kMissing = {"missing", {{{"skip", Missing::skip}, {"fill", Missing::fill}}}};
 
 const ReadJson* member(const ReadJson::object_t& object, const char* name) {
@@ -82,7 +82,7 @@ Question read_question(const ReadJson::object_t& object, const Index& columns) {
     query.after = parse_cursor(read_text(*after, "after"), "after");
   if (const ReadJson* per = member(object, "per")) query.per = read_rows_per(*per);
   if (const ReadJson* scale = member(object, "scale"))
-    query.scale = kScales.parse(read_text(*scale, "scale"));
+    query.scale = kScaleNames.parse(read_text(*scale, "scale"));
   if (const ReadJson* missing = member(object, "missing"))
     query.missing = kMissing.parse(read_text(*missing, "missing"));
   if (const ReadJson* terms = member(object, "terms"))

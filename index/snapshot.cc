@@ -1,6 +1,7 @@
 #include "index/snapshot.h"
 
 #include "base/lock_isolated.h"
+#include "index/spreads.h"
 #include "index/thresholds.h"
 
 namespace culmen {
@@ -77,6 +78,13 @@ const Thresholds& Snapshot::thresholds() const {
     if (thresholds_ == nullptr) thresholds_ = std::make_shared<const Thresholds>(*this);
   });
   return *thresholds_;
+}
+
+const std::vector<Spread>& Snapshot::spreads() const {
+  lock_isolated(spreads_mutex_, [this] {
+    if (!spreads_) spreads_ = spreads_of(*this);
+  });
+  return *spreads_;
 }
 
 }  // namespace culmen

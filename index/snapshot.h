@@ -13,12 +13,14 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "culmen/statistics.h"
 #include "index/filed_tree.h"
 #include "index/id_lookup.h"
 #include "index/index_metadata.h"
@@ -130,12 +132,15 @@ struct Snapshot : IndexMetadata, TreeRoot {
   const TreeOrder& order() const;
   // For `gta`. The first call computes them.
   const Thresholds& thresholds() const;
+  // [num_attributes]; for Scale::zscore (index/spreads.h), also of a version with LoggedRows. The first call computes them.
+  const std::vector<Spread>& spreads() const;
 
  private:
   mutable std::once_flag order_once_;
-  mutable std::mutex thresholds_mutex_;
+  mutable std::mutex thresholds_mutex_, spreads_mutex_;
   mutable TreeOrder order_;
   mutable std::shared_ptr<const Thresholds> thresholds_;
+  mutable std::optional<std::vector<Spread>> spreads_;
 };
 
 // Calls f with a value of the snapshot's stored type: visit_value_type(s, [&]<typename T>(T) { ... }).

@@ -42,6 +42,31 @@ std::vector<double> minmax_weights(const std::vector<double>& weights, const Sna
   return scaled;
 }
 
+// Of the whole table, if the index holds a part of it.
+const Spread& spread_of_attribute(std::size_t attribute, const Snapshot& snapshot,
+                                  const TableStatistics* table) {
+  if (table == nullptr) return snapshot.spreads()[attribute];
+  const std::optional<Spread>& spread = table->attributes[attribute].spread;
+  if (!spread)
+    throw InvalidArgument(
+        "the statistics have no deviations: Scale::zscore needs those of statistics(Scale::zscore)");
+  return *spread;
+}
+
+// Weights for (a - mean) / deviation, as minmax_weights().
+std::vector<double> zscore_weights(const std::vector<double>& weights, const Snapshot& snapshot,
+                                   const TableStatistics* table, double& offset) {
+  std::vector<double> scaled(weights.size(), 0.0);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] == 0) continue;
+    const Spread& spread = spread_of_attribute(i, snapshot, table);
+    if (!(spread.deviation > 0)) continue;
+    scaled[i] = weights[i] / spread.deviation;
+    offset = std::fma(-scaled[i], spread.mean, offset);
+  }
+  return scaled;
+}
+
 // The oriented ranges of a whole table, without quanta. `fills`: with stand-ins counted where some row has them.
 std::vector<AttributeStats> ranges_of(const TableStatistics& table, const Snapshot& snapshot, bool fills) {
   if (table.attributes.size() != snapshot.attributes.size())
@@ -191,15 +216,16 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableS
   if (query.scale == Scale::minmax)
     weights =
         minmax_weights(query.weights, snapshot, table == nullptr ? snapshot.stats : of_table, result.offset);
+  if (query.scale == Scale::zscore) weights = zscore_weights(query.weights, snapshot, table, result.offset);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] == 0) continue;
     const bool low = snapshot.attributes[i].preference == Preference::low;
     result.terms.push_back({static_cast<std::int32_t>(i), low ? -weights[i] : weights[i]});
   }
-  // Scale::minmax over constant attributes only, or no weights but terms: every score starts at the offset. One term
+  // A scale over constant attributes only, or no weights but terms: every score starts at the offset. One term
   // that adds nothing spares the engines a special case.
   if (result.terms.empty()) result.terms.push_back({0, 0.0});
-  // Weights that minmax drops count here: a row without the value has no score.
+  // Weights that the scale drops count here: a row without the value has no score.
   const std::vector<std::int32_t> gaps = ranked_gaps(query.weights, snapshot);
   const bool fills = query.missing == Missing::fill && !gaps.empty();
   const std::vector<AttributeStats> filled = fills ? filled_stats(snapshot) : std::vector<AttributeStats>();

@@ -21,7 +21,8 @@ Json why_json(const AnyIndex& index, const IndexView& view, const Question& ques
   json["rank"] = place->rank;
   Json parts = Json::array();
   double sum = 0;
-  for (const ScorePart& part : score_parts(question.query, *rows.front(), view.info)) {
+  const IndexInfo info = index.info(question.query.scale);
+  for (const ScorePart& part : score_parts(question.query, *rows.front(), info)) {
     parts.push_back(
         {{"attribute", part.attribute}, {"weight", part.weight}, {"value", part.value}, {"part", part.part}});
     sum += part.part;

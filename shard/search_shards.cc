@@ -34,7 +34,7 @@ class Question {
     // The shards' calls report to this one's watch, which knows of all questions.
     if (options.on_progress)
       options_.on_progress = [watch](std::size_t, std::size_t) { watch->look_after_a_while(); };
-    if (options_.statistics == nullptr) options_.statistics = &state.statistics;
+    if (options_.statistics == nullptr) options_.statistics = &state.statistics_for(query.scale);
     stats_.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
   }
 

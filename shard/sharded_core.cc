@@ -47,6 +47,17 @@ std::uint64_t ShardState::version() const {
   return sum;
 }
 
+const TableStatistics& ShardState::statistics_for(Scale scale) const {
+  if (scale != Scale::zscore) return statistics;
+  lock_isolated(mutex_, [&] {
+    if (with_spreads_) return;
+    std::vector<TableStatistics> parts;
+    for (const Index& shard : shards) parts.push_back(shard.statistics(scale));
+    with_spreads_ = merge(parts);
+  });
+  return *with_spreads_;
+}
+
 ShardedIndex::Core::Core(const std::filesystem::path& directory, const OpenOptions& options)
     : options_(options) {
   const FloatingPointScope floating_point;

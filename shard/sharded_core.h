@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,12 @@ struct ShardState {
   std::int64_t next_id = 0;
 
   std::uint64_t version() const;
+  // With what queries of this scale need: for Scale::zscore the first call computes it.
+  const TableStatistics& statistics_for(Scale scale) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::optional<TableStatistics> with_spreads_;
 };
 
 // Of shards as they are now. manifest: the names of their directories.

@@ -29,7 +29,7 @@ constexpr const char* kShardedHandle = "ShardedIndex";  // for held_by()
 
 std::uint64_t count_in_shards(const ShardState& state, const Query& query, const Cursor& place,
                               SearchOptions options) {
-  if (options.statistics == nullptr) options.statistics = &state.statistics;
+  if (options.statistics == nullptr) options.statistics = &state.statistics_for(query.scale);
   std::uint64_t count = 0;
   for (const Index& shard : state.shards) count += shard.count_before(query, place, options);
   return count;
@@ -131,7 +131,7 @@ std::uint64_t ShardedIndex::search_batch(const QueryBatch& batch, const AnswerAr
 double ShardedIndex::score_bound(const Query& query, const SearchOptions& options) const {
   const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
   SearchOptions of_table = options;
-  if (of_table.statistics == nullptr) of_table.statistics = &state->statistics;
+  if (of_table.statistics == nullptr) of_table.statistics = &state->statistics_for(query.scale);
   double bound = -std::numeric_limits<double>::infinity();
   for (const Index& shard : state->shards) bound = std::max(bound, shard.score_bound(query, of_table));
   return bound;
@@ -268,16 +268,17 @@ std::vector<std::uint64_t> ShardedIndex::versions() const {
   return versions;
 }
 
-TableStatistics ShardedIndex::statistics() const {
-  return held_by(core_, kShardedHandle).state()->statistics;
+TableStatistics ShardedIndex::statistics(Scale scale) const {
+  return held_by(core_, kShardedHandle).state()->statistics_for(scale);
 }
 
 std::vector<ShardInfo> ShardedIndex::shards() const {
   return held_by(core_, kShardedHandle).shards();
 }
 
-IndexInfo ShardedIndex::info() const {
+IndexInfo ShardedIndex::info(Scale scale) const {
   const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  const TableStatistics& statistics = state->statistics_for(scale);
   IndexInfo whole = state->shards.front().info();
   for (std::size_t s = 1; s < state->shards.size(); ++s) {
     const IndexInfo part = state->shards[s].info();
@@ -299,10 +300,14 @@ IndexInfo ShardedIndex::info() const {
     }
   }
   for (std::size_t i = 0; i < whole.attributes.size(); ++i) {
-    const AttributeStatistics& of = state->statistics.attributes[i];
+    const AttributeStatistics& of = statistics.attributes[i];
     whole.attributes[i].minimum = of.minimum;
     whole.attributes[i].maximum = of.maximum;
     whole.attributes[i].has_missing = of.has_missing;
+    if (of.spread) {
+      whole.attributes[i].mean = of.spread->mean;
+      whole.attributes[i].deviation = of.spread->deviation;
+    }
   }
   whole.next_id = std::max(whole.next_id, state->next_id);
   whole.uuid = hex_of(state->uuid);

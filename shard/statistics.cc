@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "culmen/error.h"
 #include "culmen/schema.h"
+#include "index/spreads.h"
 #include "shard/bytes.h"
 
 namespace culmen {
 namespace {
 
 constexpr std::string_view kStatisticsName = "CLMS";
-constexpr std::uint32_t kStatisticsVersion = 1;
+constexpr std::uint32_t kStatisticsVersion = 2;
 
 bool is_same_number(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
@@ -33,6 +35,38 @@ void add(const AttributeStatistics& part, std::size_t attribute, AttributeStatis
   whole.stand_in = part.stand_in;
 }
 
+std::optional<Spread> merged_spread(std::span<const TableStatistics> parts, std::size_t attribute) {
+  Moments moments;
+  for (const TableStatistics& part : parts) {
+    const std::optional<Spread>& spread = part.attributes[attribute].spread;
+    if (!spread) return std::nullopt;
+    moments.add(moments_of(*spread));
+  }
+  return parts.empty() ? std::nullopt : std::optional(spread_of(moments));
+}
+
+void write_spread(const std::optional<Spread>& spread, ByteWriter& out) {
+  out.number(static_cast<std::uint8_t>(spread.has_value()));
+  if (!spread) return;
+  out.number(static_cast<std::uint64_t>(spread->sums.size()));
+  for (const std::uint64_t word : spread->sums) out.number(word);
+}
+
+// Mean and deviation follow from the sums.
+std::optional<Spread> read_spread(ByteReader& in) {
+  if (!in.flag()) return std::nullopt;
+  Spread spread;
+  spread.sums.resize(in.count(sizeof(std::uint64_t)));
+  for (std::uint64_t& word : spread.sums) word = in.number<std::uint64_t>();
+  return spread_of(moments_of(spread));
+}
+
+bool is_in_range(const Spread& spread, const AttributeStatistics& attribute) {
+  if (!attribute.has_values) return spread.sums.empty();
+  return attribute.minimum <= spread.mean && spread.mean <= attribute.maximum &&
+         spread.deviation <= attribute.maximum - attribute.minimum;
+}
+
 }  // namespace
 
 TableStatistics merge(std::span<const TableStatistics> parts) {
@@ -45,6 +79,8 @@ TableStatistics merge(std::span<const TableStatistics> parts) {
     whole.num_rows += part.num_rows;
     for (std::size_t i = 0; i < part.attributes.size(); ++i) add(part.attributes[i], i, whole.attributes[i]);
   }
+  for (std::size_t i = 0; i < whole.attributes.size(); ++i)
+    whole.attributes[i].spread = merged_spread(parts, i);
   return whole;
 }
 
@@ -59,12 +95,13 @@ std::vector<std::byte> encode(const TableStatistics& statistics) {
     out.number(static_cast<std::uint8_t>(attribute.has_missing));
     out.number(static_cast<std::uint8_t>(attribute.stand_in.has_value()));
     out.number(attribute.stand_in.value_or(0));
+    write_spread(attribute.spread, out);
   }
   return out.take();
 }
 
 TableStatistics decode_statistics(std::span<const std::byte> bytes) {
-  constexpr std::size_t kAttributeBytes = 3 * sizeof(double) + 3;
+  constexpr std::size_t kAttributeBytes = 3 * sizeof(double) + 4;
   ByteReader in(bytes, kStatisticsName, kStatisticsVersion, "statistics");
   TableStatistics statistics;
   statistics.num_rows = in.number<std::uint64_t>();
@@ -81,7 +118,10 @@ TableStatistics decode_statistics(std::span<const std::byte> bytes) {
     if (has_stand_in) attribute.stand_in = stand_in;
     const bool is_range = std::isfinite(attribute.minimum) && std::isfinite(attribute.maximum) &&
                           attribute.minimum <= attribute.maximum;
-    if (!is_range || !std::isfinite(stand_in)) in.fail("have a range that no attribute has");
+    attribute.spread = read_spread(in);
+    if (!is_range || !std::isfinite(stand_in) ||
+        (attribute.spread && !is_in_range(*attribute.spread, attribute)))
+      in.fail("have a range that no attribute has");
   }
   in.finish();
   return statistics;

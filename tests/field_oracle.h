@@ -175,9 +175,14 @@ class FieldOracle {
     }
     for (const ScoreTerm& term : query.terms) {
       double largest = 0;
-      for (const Row& row : rows_)
-        if (const std::optional<double> value = value_of(row, term, query.missing))
-          largest = std::max(largest, std::fabs(*value));
+      for (const Row& row : rows_) {
+        const std::optional<double> value = value_of(row, term, query.missing);
+        if (!value) continue;
+        largest = std::max(largest, std::fabs(*value));
+        if (term.function == TermFunction::saturate &&
+            std::isinf(*argument_of(row, term, query.missing) + term.scale))
+          return true;
+      }
       size += std::fabs(term.weight) * largest;
     }
     return !std::isfinite(size);
@@ -316,7 +321,7 @@ class FieldOracle {
 
   // Of the values that are there.
   EffectiveWeights effective(const Query& query) const {
-    return effective_weights(query, num_attributes(), [this](std::size_t i) {
+    const auto range_of = [this](std::size_t i) {
       double minimum = std::numeric_limits<double>::infinity(), maximum = -minimum;
       for (const Row& row : rows_) {
         if (std::isnan(row.values[i])) continue;
@@ -324,6 +329,12 @@ class FieldOracle {
         maximum = std::max(maximum, row.values[i]);
       }
       return std::pair(minimum, maximum);
+    };
+    return effective_weights(query, num_attributes(), range_of, [this](std::size_t i) {
+      Moments moments;
+      for (const Row& row : rows_)
+        if (!std::isnan(row.values[i])) moments.add(row.values[i]);
+      return moments;
     });
   }
 

@@ -479,7 +479,7 @@ inline Query random_query(Random& random, const Oracle& oracle, std::vector<doub
   const auto k =
       random.pick<std::size_t>({1, 1, 2, 3, 5, 10, 16, 100, n / 2, n - (n > 0), n, n + 1, n + 100});
   query.k = std::max<std::size_t>(k, 1);
-  if (random.chance(0.2)) query.scale = Scale::minmax;
+  if (random.chance(0.3)) query.scale = random.pick({Scale::minmax, Scale::zscore});
   for (std::uint64_t ranges = random.chance(0.3) ? 1 + random.below(3) : 0; ranges > 0; --ranges)
     query.where = query.where && random_range(random, oracle);
   if (random.chance(0.2) && !oracle.refuses(query)) {
@@ -580,6 +580,9 @@ inline std::string describe(const Query& query) {
   for (double weight : query.weights) text += std::string(" ") + number(weight);
   text += " ]";
   if (query.scale == Scale::minmax) text += ", minmax";
+  if (query.scale == Scale::zscore) text += ", zscore";
+  if (query.missing == Missing::fill) text += ", fill";
+  for (const ScoreTerm& term : query.terms) text += ", " + term.text();
   if (query.min_score) text += std::string(", min_score ") + number(*query.min_score);
   return text + ", where " + query.where.text();
 }

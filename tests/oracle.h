@@ -1,5 +1,6 @@
 // The oracle: the contract (docs/contract.md) implemented in the plainest way on the user's own table. It scores every
-// row, sorts all of them and keeps k. It shares only score() with the index: no orientation, no leaves, no bounds.
+// row, sorts all of them and keeps k. It shares only score() and Moments (tests/base/moments_test.cc has their oracle)
+// with the index: no orientation, no leaves, no bounds.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/moments.h"
 #include "culmen/query.h"
 #include "culmen/table.h"
 #include "index/score.h"
@@ -46,8 +48,10 @@ struct EffectiveWeights {
 // Scale::minmax means sum w_i (a_i - min_i) / (max_i - min_i). By contract that is the chain over the weights w'_i = w_i
 // / (max_i - min_i), rounded once each, begun at the fma chain of -w'_i * min_i; a constant attribute has no scale and
 // drops out. range_of(i) returns the minimum and maximum of an attribute; the minimum is the larger if it has no value.
-template <typename RangeOf>
-EffectiveWeights effective_weights(const Query& query, std::size_t num_attributes, const RangeOf& range_of) {
+// Scale::zscore is the same with mean and deviation, those of moments_of(i), in place of minimum and range.
+template <typename RangeOf, typename MomentsOf>
+EffectiveWeights effective_weights(const Query& query, std::size_t num_attributes, const RangeOf& range_of,
+                                   const MomentsOf& moments_of) {
   EffectiveWeights result;
   for (std::size_t i = 0; i < num_attributes; ++i) {
     double weight = query.weights[i];
@@ -55,6 +59,10 @@ EffectiveWeights effective_weights(const Query& query, std::size_t num_attribute
       const auto [minimum, maximum] = range_of(i);
       weight = maximum > minimum ? weight / (maximum - minimum) : 0;
       if (weight != 0) result.offset = std::fma(-weight, minimum, result.offset);
+    } else if (query.scale == Scale::zscore && weight != 0) {
+      const Moments moments = moments_of(i);
+      weight = moments.deviation() > 0 ? weight / moments.deviation() : 0;
+      if (weight != 0) result.offset = std::fma(-weight, moments.mean(), result.offset);
     }
     if (weight != 0) result.terms.push_back({static_cast<std::int32_t>(i), weight});
   }
@@ -144,8 +152,13 @@ class Oracle {
 
  private:
   EffectiveWeights effective(const Query& query) const {
-    return effective_weights(query, num_attributes_,
-                             [this](std::size_t i) { return std::pair(minimum_[i], maximum_[i]); });
+    return effective_weights(
+        query, num_attributes_, [this](std::size_t i) { return std::pair(minimum_[i], maximum_[i]); },
+        [this](std::size_t i) {
+          Moments moments;
+          for (std::size_t row = 0; row < ids_.size(); ++row) moments.add(value(row, i));
+          return moments;
+        });
   }
 
   double score_of(std::size_t row, const EffectiveWeights& weights) const {

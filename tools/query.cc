@@ -68,10 +68,12 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
       ->type_name("COLUMN=N")
       ->group("Query");
   command
-      .add_option("--scale", arguments.scale,
-                  "minmax: weights apply to attributes scaled to 0..1 by their range in the index (default\n"
-                  "none: to the attributes as they are)")
-      ->check(CLI::IsMember({"none", "minmax"}))
+      .add_option(
+          "--scale", arguments.scale,
+          "minmax: weights apply to attributes scaled to 0..1 by their range in the index; zscore: to\n"
+          "their distances from the mean, in standard deviations, which costs a pass over the index\n"
+          "(default none: to the attributes as they are)")
+      ->check(CLI::IsMember({"none", "minmax", "zscore"}))
       ->group("Query");
   command
       .add_option(

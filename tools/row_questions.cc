@@ -70,7 +70,7 @@ WhyAnswer why(const std::string& ids, const AnyIndex& index, const Query& query,
                       .even = {},
                       .has_terms = !query.terms.empty()};
   if (answer.rows.size() > 2) throw InvalidArgument("--why takes one id or two");
-  const IndexInfo info = index.info();
+  const IndexInfo info = index.info(query.scale);
   for (const Row& row : answer.rows) {
     answer.ranks.push_back(index.rank_of(query, row.id, options));
     answer.parts.push_back(score_parts(query, row, info));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/scale_names.h"
 #include "coding/any_index.h"
 #include "coding/cursor_text.h"
 #include "culmen/device_group.h"
@@ -95,7 +96,7 @@ Query common_query(const QueryArguments& arguments, const Index& index) {
   if (arguments.min_score) query.min_score = parse_number(*arguments.min_score, "--min-score");
   if (arguments.after) query.after = parse_cursor(*arguments.after, "--after");
   if (arguments.per) query.per = parse_rows_per(*arguments.per);
-  query.scale = arguments.scale == "minmax" ? Scale::minmax : Scale::none;
+  query.scale = kScaleNames.parse(arguments.scale);
   query.missing = arguments.missing == "fill" ? Missing::fill : Missing::skip;
   query.terms = index.terms(arguments.terms);
   return query;

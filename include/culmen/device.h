@@ -149,7 +149,7 @@ class DeviceIndex {
                                                  const SearchOptions& options = {}) const;
 
   // As Index::search_batch. The GPU plans the queries, and the host only copies weights and answers, unless they are
-  // scaled (Scale::minmax) or k is above kMaxDeviceK. What is in pinned memory crosses the bus without a copy by the host.
+  // scaled (Query::scale) or k is above kMaxDeviceK. What is in pinned memory crosses the bus without a copy by the host.
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
   std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                              const SearchOptions& options = {}) const;

@@ -142,7 +142,8 @@ class Index {
   // Saves the intact rows of a damaged index in a new one in `to`, which must not exist or be empty.
   static RepairReport repair(const std::filesystem::path& from, const std::filesystem::path& to);
 
-  [[nodiscard]] IndexInfo info() const;
+  // With what score_parts (culmen/why.h) needs for queries of this scale. Cost for Scale::zscore: as statistics().
+  [[nodiscard]] IndexInfo info(Scale scale = Scale::none) const;
   [[nodiscard]] Schema schema() const;
 
   // Converts named weights to the vector that Query takes; attributes not named get 0.
@@ -197,8 +198,9 @@ class Index {
   [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::int64_t id,
                                                const SearchOptions& options = {}) const;
 
-  // What other parts of the same table must know of this one (culmen/statistics.h).
-  [[nodiscard]] TableStatistics statistics() const;
+  // What other parts of the same table must know of this one (culmen/statistics.h), for queries of this scale. Cost for
+  // Scale::zscore: a pass over the whole index, the first time that anything asks for it in a version.
+  [[nodiscard]] TableStatistics statistics(Scale scale = Scale::none) const;
 
   // Top-k under any monotone function (culmen/scoring.h) instead of a weighted sum. Prunes by the function's value at
   // each leaf's attribute maxima (minima where it falls). Rows that miss an attribute that the function reads are not in

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct AttributeInfo {
   double stand_in_value = 0;  // what Missing::fill ranks
   ColumnFormat format = {};
   bool has_missing = false;  // some row misses it
+  // Of the values that are not missing; nullopt unless info(Scale::zscore) was asked for.
+  std::optional<double> mean = {}, deviation = {};
 };
 
 struct FieldInfo {

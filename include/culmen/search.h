@@ -41,7 +41,7 @@ struct SearchOptions {
   // table's. Null: the index's own. It must live until the call returns.
   const TableStatistics* statistics = nullptr;
   // Once a stop is requested, by any thread, the call throws Stopped, within some milliseconds: all threads look at it
-  // at every leaf. Not while the lists of Engine::ta or the codes of a batch are made, nor while a GPU works on a part of a
+  // at every leaf. Not while the lists of Engine::ta, the codes of a batch or the deviations of Scale::zscore are made, nor while a GPU works on a part of a
   // batch (16,384 queries at most) or on a single query.
   std::stop_token stop = {};
   // Called by the thread that called, every 50 ms or so while it works on a query, with the number of queries answered

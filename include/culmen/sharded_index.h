@@ -128,10 +128,11 @@ class ShardedIndex {
 
   [[nodiscard]] std::uint64_t version() const;                // the sum of versions()
   [[nodiscard]] std::vector<std::uint64_t> versions() const;  // [num_shards]
-  [[nodiscard]] TableStatistics statistics() const;           // of all rows
+  // Of all rows, and as Index::statistics.
+  [[nodiscard]] TableStatistics statistics(Scale scale = Scale::none) const;
   [[nodiscard]] std::vector<ShardInfo> shards() const;
-  // Of all shards: counts and bytes are sums, uuid is the sharded index's, height the largest.
-  [[nodiscard]] IndexInfo info() const;
+  // Of all shards: counts and bytes are sums, uuid is the sharded index's, height the largest. scale: as Index::info.
+  [[nodiscard]] IndexInfo info(Scale scale = Scale::none) const;
   [[nodiscard]] Schema schema() const;
   [[nodiscard]] RecoveryInfo recovery() const;  // counts are sums
   // One line per fault, which names the shard: those of Index::verify, and rows in a shard that is not theirs.

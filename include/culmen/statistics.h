@@ -1,6 +1,6 @@
 // TableStatistics: what an answer depends on besides the rows that it names: the range of each attribute, which of them
-// have missing values, and what stands in for these. Scale::minmax, Missing::fill and the refusal of scores that could
-// overflow go by them.
+// have missing values, and what stands in for these. Scale, Missing::fill and the refusal of scores that could overflow
+// go by them.
 //
 // If the rows of a table are spread over several indexes (shards), each must go by the statistics of the whole table:
 //
@@ -16,6 +16,15 @@
 
 namespace culmen {
 
+// The mean and the standard deviation of an attribute's values, for Scale::zscore.
+struct Spread {
+  double mean = 0;  // both 0 if there are no values
+  double deviation = 0;
+  std::vector<std::uint64_t> sums;  // exact, in a form of the library's own; merge() adds these
+
+  friend bool operator==(const Spread&, const Spread&) = default;
+};
+
 struct AttributeStatistics {
   // Of the stored values that are not missing; 0 if there are none.
   double minimum = 0;
@@ -23,6 +32,7 @@ struct AttributeStatistics {
   bool has_values = false;
   bool has_missing = false;
   std::optional<double> stand_in = {};  // what Missing::fill ranks; nullopt until rows have determined it
+  std::optional<Spread> spread = {};  // nullopt unless the statistics are for Scale::zscore: it costs a pass
 
   friend bool operator==(const AttributeStatistics&, const AttributeStatistics&) = default;
 };
@@ -34,8 +44,8 @@ struct TableStatistics {
   friend bool operator==(const TableStatistics&, const TableStatistics&) = default;
 };
 
-// The statistics of all rows of some tables, in any order. Throws InvalidArgument if the tables have different numbers
-// of attributes or different stand-ins.
+// The statistics of all rows of some tables, in any order; for Scale::zscore if all parts are. Throws InvalidArgument if
+// the tables have different numbers of attributes or different stand-ins, and FormatError for sums that no values have.
 [[nodiscard]] TableStatistics merge(std::span<const TableStatistics> parts);
 
 // A compact form for other processes. decode throws FormatError for bytes that are not statistics, or of another

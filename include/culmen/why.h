@@ -16,9 +16,8 @@ namespace culmen {
 struct ScorePart {
   std::string attribute;
   double weight = 0;  // as in the query
-  double value =
-      0;  // as it is ranked: with Scale::minmax from 0 to 1, with Missing::fill possibly the stand-in
-  double part = 0;          // weight * value, rounded once
+  double value = 0;  // as it is ranked: with a Scale the scaled one, with Missing::fill possibly the stand-in
+  double part = 0;   // weight * value, rounded once
   bool is_missing = false;  // the row has no value: the stand-in is ranked, or, with Missing::skip, nothing
 
   friend bool operator==(const ScorePart&, const ScorePart&) = default;
@@ -26,7 +25,7 @@ struct ScorePart {
 
 // The parts of the attributes whose weight is not 0, the largest magnitude first. Their sum is the score, but for rounding
 // and for what Query::terms add;
-// culmen::Index::rank_of has the exact one. `info`: of the index that the row is from. Throws InvalidArgument if the
+// culmen::Index::rank_of has the exact one. `info`: of the index that the row is from, by Index::info(query.scale). Throws InvalidArgument if the
 // query has not one weight for each attribute, or the row not one value.
 [[nodiscard]] std::vector<ScorePart> score_parts(const Query& query, const Row& row, const IndexInfo& info);
 

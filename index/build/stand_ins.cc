@@ -1,74 +1,18 @@
 #include "index/build/stand_ins.h"
 
 #include <algorithm>
-#include <bit>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <string>
 
+#include "base/moments.h"
 #include "base/number_text.h"
 #include "culmen/error.h"
 #include "index/snapshot.h"
 
 namespace culmen {
 namespace {
-
-using boost::multiprecision::cpp_int;
-
-constexpr int kLowestExponent = -1074;  // every float64 is a multiple of 2^this
-
-// The sum of float64 numbers, in units of 2^kLowestExponent.
-class ExactSum {
- public:
-  void add(double value) {
-    const auto bits = std::bit_cast<std::uint64_t>(value);
-    const std::uint64_t exponent = bits >> 52 & 0x7ff;
-    const auto fraction = static_cast<std::int64_t>(bits & ((std::uint64_t{1} << 52) - 1));
-    const std::int64_t mantissa = exponent == 0 ? fraction : fraction | std::int64_t{1} << 52;
-    sums_[exponent] += bits >> 63 != 0 ? -mantissa : mantissa;
-  }
-
-  cpp_int total() const {
-    cpp_int total = 0;
-    for (std::size_t exponent = 0; exponent < sums_.size(); ++exponent)
-      if (sums_[exponent] != 0) {
-        cpp_int part = sums_[exponent] < 0 ? cpp_int(-sums_[exponent]) : cpp_int(sums_[exponent]);
-        part <<= exponent == 0 ? 0 : exponent - 1;
-        total += sums_[exponent] < 0 ? cpp_int(-part) : part;
-      }
-    return total;
-  }
-
- private:
-  std::vector<__int128> sums_ = std::vector<__int128>(2048);  // by exponent; 2^74 mantissas fit
-};
-
-// numerator / count * 2^kLowestExponent, rounded to nearest, ties to even.
-double rounded_quotient(cpp_int numerator, std::uint64_t count, bool to_float32) {
-  const bool is_negative = numerator < 0;
-  if (is_negative) numerator = -numerator;
-  if (numerator == 0) return 0;
-  const int precision = to_float32 ? 24 : 53;
-  const int lowest = to_float32 ? -149 : -1074;  // exponent of the smallest number
-  // The quotient has at least so many bits, in units of 2^kLowestExponent.
-  const int bits = static_cast<int>(msb(numerator)) - static_cast<int>(std::bit_width(count)) + 1;
-  // Of the last bit that is kept. At first a bit or two too many are.
-  int exponent = std::max(bits - precision + kLowestExponent, lowest);
-  for (;; ++exponent) {
-    const int shift = exponent - kLowestExponent;
-    const cpp_int divisor = cpp_int(count) << shift;
-    cpp_int quotient, rest;
-    divide_qr(numerator, divisor, quotient, rest);
-    if (quotient >= cpp_int(1) << precision) continue;
-    const cpp_int twice = rest * 2;
-    if (twice > divisor || (twice == divisor && bit_test(quotient, 0))) ++quotient;
-    const double result = std::ldexp(quotient.convert_to<double>(), exponent);
-    return is_negative ? -result : result;
-  }
-}
 
 // As stored.
 std::vector<double> present_values(const ColumnView& column, std::uint64_t num_rows, bool to_float32) {
@@ -114,9 +58,9 @@ double stand_in(const TableView& table, std::size_t i, const TableStats& stats) 
 }  // namespace
 
 double exact_mean(std::span<const double> values, bool to_float32) {
-  ExactSum sum;
-  for (const double value : values) sum.add(value);
-  return rounded_quotient(sum.total(), values.size(), to_float32);
+  Moments moments;
+  for (const double value : values) moments.add(value);
+  return moments.mean(to_float32);
 }
 
 double exact_median(std::vector<double> values, bool to_float32) {

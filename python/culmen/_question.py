@@ -69,12 +69,13 @@ class Question:
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         matrix = self._matrix(view)
         wanted = self._wanted(len(matrix))
+        statistics = view.statistics_for(self._scale, self._timeout)
         lost: set[int] = set()
         try:
-            asked = self._asked_in_parts(view, matrix, wanted, lost, deadline)
+            asked = self._asked_in_parts(view, statistics, matrix, wanted, lost, deadline)
         except InvalidArgument:
             if not self._is_one:
-                wanted.throw_refusal(view.names, view.statistics, matrix, self._others[:3])
+                wanted.throw_refusal(view.names, statistics, matrix, self._others[:3])
             raise
         merged = Merged(asked, wanted.ks())
         origin = Origin(view.schema, view.numbers, tuple(sorted(lost)))
@@ -116,7 +117,13 @@ class Question:
         return matrix
 
     def _asked_in_parts(
-        self, view: View, matrix: np.ndarray, wanted: Wanted, lost: set[int], deadline: float | None
+        self,
+        view: View,
+        statistics: bytes,
+        matrix: np.ndarray,
+        wanted: Wanted,
+        lost: set[int],
+        deadline: float | None,
     ) -> list[Asked]:
         """Parts of many queries, so that shards are at work on one of them while another is on its way."""
         num_parts = max(1, min(_PARTS, len(matrix) // _FEWEST_QUERIES), -(-len(matrix) // _MOST_QUERIES))
@@ -125,7 +132,7 @@ class Question:
 
         def ask(part: int) -> list[Asked]:
             first, end = firsts[part], firsts[part + 1]
-            of_part = _Part(matrix[first:end], wanted.part(first, end), first, is_over)
+            of_part = _Part(matrix[first:end], wanted.part(first, end), first, statistics, is_over)
             asked = self._asked(view, of_part, lost, deadline, calls_overlap=num_parts > 1)
             return [replace(a, queries=a.queries + first) for a in asked]
 
@@ -147,7 +154,7 @@ class Question:
         self, view: View, part: _Part, lost: set[int], deadline: float | None, calls_overlap: bool
     ) -> list[Asked]:
         """In one round or in two."""
-        bounds = view.bounds(part.matrix, self._scale, self._missing)
+        bounds = view.bounds(part.matrix, self._scale, self._missing, part.statistics)
         if self._terms:
             bounds = np.where(bounds == -np.inf, bounds, np.inf)  # what terms add is known to the shards alone
         floors = part.wanted.floors()
@@ -181,7 +188,7 @@ class Question:
         messages = part.wanted.messages(view.names, part.matrix, floors, self._others[:3], numbers, part.first)
         threads = self._threads or view.engine.threads
         requests = {
-            s: ("search", view.versions[s], message, view.statistics, self._searcher, threads, kinds)
+            s: ("search", view.versions[s], message, part.statistics, self._searcher, threads, kinds)
             for s, message in zip(queries, messages)
         }
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -208,6 +215,7 @@ class _Part:
     matrix: np.ndarray
     wanted: Wanted
     first: int  # the number of the first one
+    statistics: bytes  # of all rows, for the scale
     is_over: threading.Event  # nobody waits for their answers any more
 
 

@@ -126,7 +126,9 @@ class Searchable(Tabular):
                 (culmen.col("price") <= 200) & ~culmen.col("stars").isin([1, 2]); or a dict by name, of a pair
                 (least, most), a list or set of values, a value, or None for rows without one.
             min_score: only rows with at least this score.
-            scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index.
+            scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index; "zscore": to
+                their distances from the mean, in standard deviations, those of the rows themselves (pandas'
+                std(ddof=0)), for which the first query of a version costs a pass over the index.
             missing: "skip" leaves out rows that miss an attribute whose weight is not 0; "fill" ranks them by what
                 the build has chosen to stand in for it.
             terms: what is added to the score besides weight times value, as a text: "2 * near(price, 100) +

@@ -184,7 +184,7 @@ def build_shard(shard: int, num_parts: int, folder: str, directory: str, plan: P
     except InputError as error:
         raise InputError(f"{error} (rows of shard {shard})") from None
     handle.save(os.fsencode(directory), True)
-    return (*_core.saved_version(os.fsencode(directory)), _core.statistics(handle))
+    return (*_core.saved_version(os.fsencode(directory)), _core.statistics(handle, "none"))
 
 
 # ---- parts and pieces
@@ -413,7 +413,7 @@ class Coordinator:
         given = number if kind == "number" else "worst" if kind == "refuse" else kind
         taken = take_table(table, Choice({name: preference}, missing=given))
         handle = build(taken, BuildOptions(value_type, "random", None, 1, 0, 0, None, None))
-        stand_in = _core.statistics_report(_core.statistics(handle))["attributes"][0][4]
+        stand_in = _core.statistics_report(_core.statistics(handle, "none"))["attributes"][0][4]
         assert stand_in is not None  # the column has rows
         return float(stand_in)
 

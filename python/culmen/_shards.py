@@ -143,7 +143,11 @@ class Shard:
             history = next((known for known in self._histories if known), "") or secrets.token_hex(8)
             self._histories.add(history)
         version = replace(version, history=history)
-        return State(version, _core.statistics(index), Schema.of(index), index.info()["next_id"])
+        return State(version, _core.statistics(index, "none"), Schema.of(index), index.info()["next_id"])
+
+    def statistics(self, version: Version, scale: str) -> bytes:
+        """With what queries of this scale need."""
+        return _core.statistics(self.at(version), scale)
 
     def search(
         self, version: Version, queries: bytes, statistics: bytes, engine: str, threads: int, field_kinds: str | None

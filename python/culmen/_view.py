@@ -32,6 +32,7 @@ class View:
     schema: Schema
     shards: tuple[dict[str, Any], ...]  # the statistics of each
     faults: dict[int, Exception] = field(default_factory=dict)  # of shards whose state is that of the manifest
+    _by_scale: dict[str, bytes] = field(default_factory=dict)  # what statistics_for has asked for
 
     @classmethod
     def of(cls, engine: Engine, states: Sequence[State], faults: dict[int, Exception]) -> View:
@@ -70,14 +71,31 @@ class View:
     def num_rows(self) -> int:
         return sum(report["num_rows"] for report in self.shards)
 
-    def bounds(self, weights: np.ndarray, scale: str, missing: str) -> np.ndarray:
-        """[shards, queries]: no row of the shard has a higher score. By the ranges of the attributes alone."""
+    def statistics_for(self, scale: str, timeout: float | None = None) -> bytes:
+        """Of all rows, with what queries of this scale need. For "zscore" every shard is asked once, and each has to
+        answer: mean and deviation are those of all rows."""
+        if scale != "zscore":
+            return self.statistics
+        if scale not in self._by_scale:
+            requests = {shard: ("statistics", version, scale) for shard, version in enumerate(self.versions)}
+            answers = [answer for _, answer in sorted(self.engine.ask(requests, timeout).items())]
+            for answer in answers:
+                if isinstance(answer, Exception):
+                    raise answer
+            self._by_scale[scale] = _core.merge_statistics(answers)
+        return self._by_scale[scale]
+
+    def bounds(self, weights: np.ndarray, scale: str, missing: str, statistics: bytes) -> np.ndarray:
+        """[shards, queries]: no row of the shard has a higher score. By the ranges of the attributes, and for the
+        scale by the statistics."""
         start = np.zeros(weights.shape[1])
         if scale == "minmax":
             start, maximum = self._whole_ranges
             with np.errstate(all="ignore"):
-                width = maximum - start
-                weights = np.where(width > 0, weights / width, 0)
+                weights = _divided(weights, maximum - start)
+        elif scale == "zscore":
+            start, deviation = np.array(_core.statistics_report(statistics)["spreads"]).T
+            weights = _divided(weights, deviation)
         ranges = self._filled_ranges if missing == "fill" else self._present_ranges
         return np.array([self._bound(low, high, weights, start) for low, high in ranges])
 
@@ -118,3 +136,9 @@ class View:
             low.append(min(ends, default=0.0))
             high.append(max(ends, default=0.0))
         return np.array(low), np.array(high)
+
+
+def _divided(weights: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """An attribute that is constant does not count."""
+    with np.errstate(all="ignore"):
+        return np.where(widths > 0, weights / widths, 0)

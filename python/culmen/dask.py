@@ -292,7 +292,7 @@ class ShardedIndex(_ShardedIndex):
         Args:
             client: of the cluster. Default: the current one.
             device: "cuda": each worker puts its shards on its GPU (of several, the first that it sees), as
-                Index.to("cuda"), and answers there what needs neither scale="minmax" nor missing="fill". Changes are
+                Index.to("cuda"), and answers there what needs neither a scale nor missing="fill". Changes are
                 made on the CPU, and follow on the GPU.
 
         Otherwise as culmen.ShardedIndex.open.
@@ -324,10 +324,10 @@ class ShardedIndex(_ShardedIndex):
     def _answered_later(self, partition: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
         import dask
 
-        view = self._view
-        *_, searcher, threads = rest
+        _, _, scale, _, _, searcher, threads = rest
+        view, statistics = self._at_one_version(lambda view: (view, view.statistics_for(scale)))
         message = dask.delayed(_message_of, pure=False)(partition, view.schema, k, rest)
-        options = (view.statistics, searcher, threads or self._engine.threads, None)
+        options = (statistics, searcher, threads or self._engine.threads, None)
         call = dask.delayed(_call, pure=False)
         parts = []
         for shard, version in enumerate(view.versions):

@@ -195,7 +195,7 @@ class ShardedIndex(_ShardedIndex):
         Args:
             num_cpus, memory: that Ray sets aside for each actor.
             num_gpus: likewise; with 1, or a part of 1, each actor puts its shard on its GPU, as Index.to("cuda"), and
-                answers there what needs neither scale="minmax" nor missing="fill". Changes are made on the CPU, and
+                answers there what needs neither a scale nor missing="fill". Changes are made on the CPU, and
                 follow on the GPU.
 
         Otherwise as culmen.ShardedIndex.open.

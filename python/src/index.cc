@@ -155,7 +155,7 @@ nb::object why(const Index& index, nb::handle weights, std::string_view scale, s
   const Query query = query_of(index, weights, 1, nb::none(), std::nullopt, scale, missing, "");
   const Index version = index.snapshot();
   const std::vector<std::optional<Row>> rows = without_gil([&] { return version.get(ids); });
-  const IndexInfo info = version.info();
+  const IndexInfo info = without_gil([&] { return version.info(query.scale); });
   nb::list all_parts, even;
   for (const std::optional<Row>& row : rows) {
     if (!row) return nb::none();

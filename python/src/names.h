@@ -69,7 +69,8 @@ inline constexpr Names<FieldRole, 2> kFieldRoles = {
 inline constexpr Names<Missing, 2> kMissing = {"missing",
                                                {{{"skip", Missing::skip}, {"fill", Missing::fill}}}};
 
-inline constexpr Names<Scale, 2> kScales = {"scale", {{{"none", Scale::none}, {"minmax", Scale::minmax}}}};
+inline constexpr Names<Scale, 3> kScales = {
+    "scale", {{{"none", Scale::none}, {"minmax", Scale::minmax}, {"zscore", Scale::zscore}}}};
 
 inline constexpr Names<Duplicates, 3> kDuplicates = {
     "duplicates", {{{"error", Duplicates::error}, {"first", Duplicates::first}, {"last", Duplicates::last}}}};

@@ -36,6 +36,7 @@
 #include "index/storage/hex.h"
 #include "index/storage/manifest.h"
 #include "interrupt.h"
+#include "names.h"
 #include "queries.h"
 #include "reports.h"
 #include "row_columns.h"
@@ -277,7 +278,7 @@ nb::tuple merge_parts(const std::vector<std::tuple<Ids, Ids, Ids, Scores>>& arra
 }
 
 // The number of rows, and of each attribute: minimum, maximum, whether it has values, whether some are missing, and
-// what stands in for these, or None.
+// what stands in for these, or None; then its mean and deviation, if the statistics are for scale="zscore".
 nb::dict statistics_report(const nb::bytes& statistics) {
   const TableStatistics table = decode_statistics(bytes_view(statistics));
   nb::list attributes;
@@ -286,6 +287,10 @@ nb::dict statistics_report(const nb::bytes& statistics) {
   nb::dict report;
   report["num_rows"] = table.num_rows;
   report["attributes"] = attributes;
+  nb::list spreads;
+  for (const AttributeStatistics& a : table.attributes)
+    if (a.spread) spreads.append(nb::make_tuple(a.spread->mean, a.spread->deviation));
+  report["spreads"] = spreads;
   return report;
 }
 
@@ -418,7 +423,13 @@ void bind_shard_calls(nb::module_& module) {
            nb::arg("num_threads"), nb::arg("progress").none())
       .def("get", rows_of_ids<ShardedIndex>);
   module.def("merge_parts", merge_parts, nb::arg("parts"), nb::arg("ks"));
-  module.def("statistics", [](const Index& index) { return to_bytes(encode(index.statistics())); });
+  module.def(
+      "statistics",
+      [](const Index& index, std::string_view scale) {
+        const Scale of = kScales.parse(scale);
+        return to_bytes(encode(without_gil([&] { return index.statistics(of); })));
+      },
+      nb::arg("index"), nb::arg("scale"));
   module.def("statistics_report", statistics_report);
   module.def("merge_statistics", merge_statistics);
   module.def("shards_of", shards_of);

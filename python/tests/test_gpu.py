@@ -116,7 +116,12 @@ def test_tensors_are_answered_where_they_are(library):
 def test_refusals(library):
     to_gpu, to_host, _, _ = list(libraries())[library]
     on_gpu = index_of(1000).to("cuda:0")
-    for arguments, text in [({"k": None}, "need a k"), ({"k": 2000}, "1024"), ({"scale": "minmax"}, "without scale")]:
+    for arguments, text in [
+        ({"k": None}, "need a k"),
+        ({"k": 2000}, "1024"),
+        ({"scale": "minmax"}, "without scale"),
+        ({"scale": "zscore"}, "without scale"),
+    ]:
         with pytest.raises(culmen.InvalidArgument, match=text):
             on_gpu.search(to_gpu(questions(3)), **arguments)
     with pytest.raises(culmen.InvalidArgument, match="5 weights"):

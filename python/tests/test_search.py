@@ -181,6 +181,67 @@ def test_minmax_scale():
     assert index.search({"small": 1, "large": 0.5}, 1, scale="minmax").ids.tolist() == [2]
 
 
+@pytest.mark.parametrize("kind", sorted(VALUES))
+def test_zscore_scale(kind):
+    """Against NumPy; fractions say what mean and deviation really are."""
+    rng = np.random.default_rng(7)
+    matrix = np.asarray(VALUES[kind](rng, (300, 3)), dtype=np.float64)
+    weights = np.array([1, -0.5, 2.0])
+    if kind == "tiny":
+        weights *= 1e-300  # the deviations are as small
+    index = culmen.Index.build(matrix)
+    found = index.search(weights, 300, scale="zscore")
+    start, scaled = 0.0, []
+    for column, weight in zip(matrix.T, weights):
+        exact = [fractions.Fraction(value) for value in column]
+        mean = sum(exact) / len(exact)
+        variance = sum((value - mean) ** 2 for value in exact) / len(exact)
+        scaled.append(weight / root_of(variance))
+        start -= scaled[-1] * float(mean)
+    with np.errstate(all="ignore"):
+        expected = start + matrix @ np.array(scaled)
+    assert np.allclose(found.scores, np.sort(expected)[::-1], rtol=1e-9, atol=1e-9 * np.abs(weights).max())
+    if kind != "tiny":
+        numpy_scores = ((matrix - matrix.mean(axis=0)) / matrix.std(axis=0)) @ weights
+        assert np.allclose(found.scores, numpy_scores[found.ids], rtol=1e-9, atol=1e-9)
+
+
+def root_of(fraction):
+    """To 60 bits, of numbers that are too small to be squared as floats."""
+    shift = 2300
+    return float(fractions.Fraction(math.isqrt(int(fraction * 4**shift)), 2**shift))
+
+
+def test_zscore_scale_as_pandas_has_it():
+    pandas = pytest.importorskip("pandas")
+    cars = pandas.DataFrame({"price": [9000, 21000, None, 15500], "age": [9, 1, 4, 4.0], "wheels": [4, 4, 4, 4]})
+    index = culmen.Index.build(cars, ["price:low", "age:low", "wheels"])
+    found = index.search({"price": -1, "age": -2, "wheels": 3}, scale="zscore")
+    scaled = (cars - cars.mean()) / cars.std(ddof=0)  # a missing value does not count; a constant column has no scale
+    scores = (-scaled["price"] - 2 * scaled["age"]).dropna().sort_values(ascending=False)
+    assert found.ids.tolist() == scores.index.tolist()
+    assert np.allclose(found.scores, scores)
+    reasons = index.why({"price": -1, "age": -2}, 1, scale="zscore")
+    assert {part.attribute: part.value for part in reasons.parts} == pytest.approx(
+        {"price": scaled["price"][1], "age": scaled["age"][1]}
+    )
+
+
+def test_zscore_scale_follows_changes(tmp_path):
+    index = culmen.Index.build({"a": [1.0, 2, 3], "b": [5.0, 5, 9]})
+    index.save(tmp_path / "i")
+    writer = culmen.Index.open(tmp_path / "i", writable=True)
+    reader = culmen.Index.open(tmp_path / "i")
+    before = writer.snapshot()
+    writer.insert({"a": [1000.0], "b": [7.0]})
+    writer.erase([0])
+    writer.flush()
+    reader.refresh()
+    for handle, a in [(before, [1, 2, 3]), (writer, [2, 3, 1000]), (reader, [2, 3, 1000])]:
+        found = handle.search({"a": 1}, 1, scale="zscore")
+        assert found.scores[0] == pytest.approx((a[-1] - np.mean(a)) / np.std(a))
+
+
 def test_an_index_without_rows_answers_with_none():
     index = culmen.Index.build(np.empty((0, 2)))
     assert len(index.search([1, 1])) == 0

@@ -76,8 +76,10 @@ TEST(Batch, OfManyQuestionsHasTheAnswersOfAScan) {
   EXPECT_EQ(index.search_batch(batch).counts, std::vector<std::uint32_t>(300, 0));
   batch = {.weights = weights, .where = {{.attribute = 3, .minimum = 0.5}}};
   expect_equal(index.search_batch(batch), index.search_batch(batch, {.engine = Engine::scan}));
-  batch = {.weights = weights, .scale = Scale::minmax};
-  expect_equal(index.search_batch(batch), index.search_batch(batch, {.engine = Engine::scan}));
+  for (const Scale scale : {Scale::minmax, Scale::zscore}) {
+    batch = {.weights = weights, .scale = scale};
+    expect_equal(index.search_batch(batch), index.search_batch(batch, {.engine = Engine::scan}));
+  }
 }
 
 TEST(Batch, WritesIntoArraysOfTheCaller) {

@@ -1,6 +1,7 @@
 // Each query that the contract refuses, and queries at its limits.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -79,6 +80,7 @@ std::vector<Refusal> refused_queries() {
       Refusal{"could_overflow", {.weights = {kMax, 1}}, {"overflow"}},
       Refusal{"could_overflow_in_the_sum", {.weights = {kMax / 400, kMax / 8}}, {"overflow"}},
       Refusal{"could_overflow_when_scaled", {.weights = {1, kMax}, .scale = Scale::minmax}, {"overflow"}},
+      Refusal{"could_overflow_by_deviations", {.weights = {1, kMax}, .scale = Scale::zscore}, {"overflow"}},
       Refusal{"have_a_nan_min_score", {.weights = {1, 1}, .min_score = kNan}, {"min_score"}},
       Refusal{"filter_an_attribute_that_is_not_there",
               {.weights = {1, 1}, .where = {{.attribute = 2}}},
@@ -222,6 +224,49 @@ TEST(Queries, MayScaleAttributesToZeroToOne) {
   EXPECT_DOUBLE_EQ(hits[2].score, -0.5);
 }
 
+// stars 3, 5, 4 have the mean 4 and the deviation sqrt(2 / 3).
+TEST(Queries, MayScaleAttributesByTheirDeviations) {
+  const Index index = sample();
+  const std::vector<Hit> hits = index.search({.weights = {0, 1}, .k = 3, .scale = Scale::zscore}).hits;
+  const double deviation = std::sqrt(2.0 / 3);
+  ASSERT_EQ(hits.size(), 3u);
+  EXPECT_EQ(hits[0].id, 1);
+  EXPECT_DOUBLE_EQ(hits[0].score, 1 / deviation);
+  EXPECT_EQ(hits[1].id, 2);
+  EXPECT_NEAR(hits[1].score, 0, 1e-15);
+  EXPECT_EQ(hits[2].id, 0);
+  EXPECT_DOUBLE_EQ(hits[2].score, -1 / deviation);
+  const IndexInfo info = index.info(Scale::zscore);
+  EXPECT_EQ(info.attributes[0].mean, 200);
+  EXPECT_EQ(info.attributes[1].mean, 4);
+  EXPECT_DOUBLE_EQ(*info.attributes[1].deviation, deviation);
+  EXPECT_FALSE(index.info().attributes[0].mean.has_value());
+}
+
+// The squares of these are beyond binary64.
+TEST(Queries, MayScaleHugeAttributesByTheirDeviations) {
+  const std::vector<double> huge = {kMax / 8, -kMax / 8, kMax / 8, -kMax / 8}, small = {0, 0x1p-1060, 0, 0};
+  const Index index = Index::build({.num_rows = 4,
+                                    .attributes = {{"huge", Preference::low}, {"small"}},
+                                    .columns = {ColumnView(huge), ColumnView(small)},
+                                    .ids = {},
+                                    .labels = {}});
+  EXPECT_EQ(index.info(Scale::zscore).attributes[0].deviation, kMax / 8);
+  EXPECT_GT(*index.info(Scale::zscore).attributes[1].deviation, 0);
+  const std::vector<Hit> hits = index.search({.weights = {2, 0}, .k = 4, .scale = Scale::zscore}).hits;
+  ASSERT_EQ(hits.size(), 4u);
+  EXPECT_EQ(hits[0], (Hit{0, 2, hits[0].row}));
+  EXPECT_EQ(hits[3], (Hit{3, -2, hits[3].row}));
+}
+
+TEST(Queries, OfAPartOfATableNeedTheDeviationsOfTheTable) {
+  const Index index = sample();
+  const Query query{.weights = {1, 1}, .k = 3, .scale = Scale::zscore};
+  const TableStatistics without = index.statistics(), with = index.statistics(Scale::zscore);
+  EXPECT_THROW(static_cast<void>(index.search(query, {.statistics = &without})), InvalidArgument);
+  EXPECT_EQ(index.search(query, {.statistics = &with}).hits, index.search(query).hits);
+}
+
 TEST(Queries, ScaledOverAConstantAttributeIgnoreIt) {
   const std::vector<double> constant = {7, 7}, rising = {1, 2};
   const Index index = Index::build({.num_rows = 2,
@@ -230,16 +275,23 @@ TEST(Queries, ScaledOverAConstantAttributeIgnoreIt) {
                                     .ids = {},
                                     .labels = {}});
   for (const Engine engine : kEngines) {
-    const std::vector<Hit> hits =
-        index.search({.weights = {5, 1}, .k = 2, .scale = Scale::minmax}, {.engine = engine}).hits;
-    EXPECT_EQ(hits[0].id, 1);
-    EXPECT_EQ(hits[0].score, 1);
-    EXPECT_EQ(hits[1].score, 0);
-    const std::vector<Hit> all_equal =
-        index.search({.weights = {5, 0}, .k = 2, .scale = Scale::minmax}, {.engine = engine}).hits;
-    ASSERT_EQ(all_equal.size(), 2u);
-    EXPECT_EQ(all_equal[0].id, 0);
-    EXPECT_EQ(all_equal[0].score, 0);
+    const auto search = [&](std::vector<double> weights, Scale scale) {
+      return index.search({.weights = std::move(weights), .k = 2, .scale = scale}, {.engine = engine}).hits;
+    };
+    const std::vector<Hit> by_range = search({5, 1}, Scale::minmax),
+                           by_deviation = search({5, 1}, Scale::zscore);
+    EXPECT_EQ(by_range[0].id, 1);
+    EXPECT_EQ(by_range[0].score, 1);
+    EXPECT_EQ(by_range[1].score, 0);
+    EXPECT_EQ(by_deviation[0].id, 1);
+    EXPECT_EQ(by_deviation[0].score, 1);
+    EXPECT_EQ(by_deviation[1].score, -1);
+    for (const Scale scale : {Scale::minmax, Scale::zscore}) {
+      const std::vector<Hit> all_equal = search({5, 0}, scale);
+      ASSERT_EQ(all_equal.size(), 2u);
+      EXPECT_EQ(all_equal[0].id, 0);
+      EXPECT_EQ(all_equal[0].score, 0);
+    }
   }
 }
 
@@ -255,8 +307,8 @@ TEST(Queries, OfAnEmptyIndexHaveNoHits) {
     EXPECT_TRUE(index.search({.weights = {1}, .k = 3}, {.engine = engine}).hits.empty());
     EXPECT_TRUE(
         index.search({.weights = {1}, .k = std::nullopt, .min_score = 0}, {.engine = engine}).hits.empty());
-    EXPECT_TRUE(
-        index.search({.weights = {1}, .k = 3, .scale = Scale::minmax}, {.engine = engine}).hits.empty());
+    for (const Scale scale : {Scale::minmax, Scale::zscore})
+      EXPECT_TRUE(index.search({.weights = {1}, .k = 3, .scale = scale}, {.engine = engine}).hits.empty());
   }
   EXPECT_TRUE(index.search_monotone(WeightedMinimum({1}), 3).hits.empty());
   EXPECT_FALSE(index.explain({.weights = {1}}).text.empty());

@@ -231,7 +231,7 @@ TEST_P(Answers, DoNotDependOnPreferences) {
     for (std::size_t i = 0; i < 4; ++i)
       table.attributes[i].preference = (mask >> i & 1) != 0 ? Preference::low : Preference::high;
     const Index index = build(table);
-    for (const Scale scale : {Scale::none, Scale::minmax})
+    for (const Scale scale : {Scale::none, Scale::minmax, Scale::zscore})
       expect_oracle(index, oracle, {.weights = {1, -0.3, 0.7, 1e-300}, .k = 40, .scale = scale});
   }
 }
@@ -289,7 +289,7 @@ TEST_P(Answers, DoNotDependOnTheCallersFloatingPointMode) {
        {ValueClass::uniform_f64, ValueClass::denormal_f32, ValueClass::denormal_f64}) {
     const Table table = random_table(random, value_class, 2000, 5);
     const Oracle oracle(table.view(), false);
-    for (const Scale scale : {Scale::none, Scale::minmax}) {
+    for (const Scale scale : {Scale::none, Scale::minmax, Scale::zscore}) {
       const Query query{.weights = {1, 0.3, 0.7, 0.1, 0.9}, .k = 40, .scale = scale};
       if (oracle.refuses(query)) continue;  // a denormal range scales weights to infinity
       const SearchResult result = [&] {

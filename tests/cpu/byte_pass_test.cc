@@ -110,7 +110,7 @@ std::uint64_t expect_answers_of_oracle(std::uint64_t seed, std::size_t num_quest
   for (std::size_t q = 0; q < num_questions; ++q) {
     queries.push_back({.weights = random_weights(random, static_cast<std::size_t>(d)),
                        .k = static_cast<std::size_t>(random.pick({1, 3, 10, 100}))});
-    if (random.chance(0.2)) queries.back().scale = Scale::minmax;
+    if (random.chance(0.3)) queries.back().scale = random.pick({Scale::minmax, Scale::zscore});
     if (random.chance(0.2)) {
       const std::vector<Answer> hits = oracle.search(queries.back());
       if (!hits.empty()) queries.back().min_score = hits[random.below(hits.size())].score;

@@ -297,10 +297,13 @@ TEST(Why, PartsAddUpAndEvenWeightsMakeTwoRowsEqual) {
     EXPECT_NEAR(index.rank_of(changed, 1)->score, index.rank_of(changed, 2)->score, 1e-9);
   }
   Query scaled = query;
-  scaled.scale = Scale::minmax;
-  sum = 0;
-  for (const ScorePart& part : score_parts(scaled, first, info)) sum += part.part;
-  EXPECT_NEAR(sum, index.rank_of(scaled, 1)->score, 1e-12);
+  for (const Scale scale : {Scale::minmax, Scale::zscore}) {
+    scaled.scale = scale;
+    sum = 0;
+    for (const ScorePart& part : score_parts(scaled, first, index.info(scale))) sum += part.part;
+    EXPECT_NEAR(sum, index.rank_of(scaled, 1)->score, 1e-12);
+  }
+  EXPECT_THROW(static_cast<void>(score_parts(scaled, first, info)), InvalidArgument);  // of no deviations
   EXPECT_THROW(static_cast<void>(score_parts({.weights = {1}}, first, info)), InvalidArgument);
 }
 

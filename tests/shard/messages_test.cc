@@ -10,6 +10,7 @@
 #include "culmen/index.h"
 #include "culmen/shard_messages.h"
 #include "culmen/statistics.h"
+#include "index/spreads.h"
 #include "tests/field_queries.h"
 #include "tests/harness.h"
 
@@ -51,6 +52,11 @@ TableStatistics random_statistics(Random& random) {
     const double a = random.uniform(-9, 9), b = random.uniform(-9, 9);
     statistics.attributes.push_back({std::min(a, b), std::max(a, b), random.chance(0.9), random.chance(0.5),
                                      random.chance(0.5) ? std::optional(a) : std::nullopt});
+    AttributeStatistics& attribute = statistics.attributes.back();
+    Moments moments;
+    for (int n = attribute.has_values ? random.between(1, 5) : 0; n > 0; --n)
+      moments.add(random.uniform(attribute.minimum, attribute.maximum));
+    if (random.chance(0.5)) attribute.spread = spread_of(moments);
   }
   return statistics;
 }
@@ -200,9 +206,11 @@ TEST(TableStatistics, OfPartsAreThoseOfTheTable) {
       const std::vector<Row> some(rows.begin() + static_cast<std::ptrdiff_t>(first),
                                   rows.begin() + static_cast<std::ptrdiff_t>(end));
       const RowTable part(random, source.schema(), some);
-      parts.push_back(Index::build(part.view(), options).statistics());
+      parts.push_back(Index::build(part.view(), options).statistics(Scale::zscore));
     }
     const RowTable nothing(random, source.schema(), {});
+    parts.push_back(Index::build(nothing.view(), options).statistics(Scale::zscore));
+    ASSERT_EQ(merge(parts), index.statistics(Scale::zscore)) << seed;
     parts.push_back(Index::build(nothing.view(), options).statistics());
     ASSERT_EQ(merge(parts), index.statistics()) << seed;
   }

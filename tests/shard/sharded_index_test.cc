@@ -124,7 +124,8 @@ class ShardedTrial {
     doing_ = "\n  " + stage + ", " + std::to_string(sharded_->num_shards()) + " shards";
     if (const std::vector<std::string> faults = sharded_->verify(); !faults.empty())
       return faults.front() + doing_;
-    if (sharded_->statistics() != one_->statistics()) return "statistics" + doing_;
+    for (const Scale scale : {Scale::none, Scale::zscore})
+      if (sharded_->statistics(scale) != one_->statistics(scale)) return "statistics" + doing_;
     if (sharded_->info().next_id != one_->info().next_id) return "the next id" + doing_;
     const FieldOracle oracle(source_.schema(), rows_, {});
     std::vector<Query> queries;
@@ -175,7 +176,7 @@ class ShardedTrial {
 
   // A joint search has the answer or, if it ends early, rows none of which beats the answer's at its rank.
   std::string check_joint_search(const Query& query, const SearchResult& wanted) {
-    const TableStatistics table = sharded_->statistics();
+    const TableStatistics table = sharded_->statistics(query.scale);
     std::vector<std::shared_ptr<const Snapshot>> snapshots;
     std::vector<ResolvedQuery> resolved;
     for (std::uint32_t s = 0; s < sharded_->num_shards(); ++s) {
@@ -469,10 +470,11 @@ TEST(ShardedIndex, StandInsOfAllRowsCountInTheScale) {
   ShardedIndex::build(table, temporary.path() / "s", {.num_shards = 3});
   const ShardedIndex index = ShardedIndex::open(temporary.path() / "s");
   const Index one = Index::build(table);
-  for (const Missing rule : {Missing::fill, Missing::skip}) {
-    const Query query{.weights = {1, 1}, .k = 10, .scale = Scale::minmax, .missing = rule};
-    EXPECT_EQ(difference(index.search(query).hits, answers_of(one.search(query))), "");
-  }
+  for (const Missing rule : {Missing::fill, Missing::skip})
+    for (const Scale scale : {Scale::minmax, Scale::zscore}) {
+      const Query query{.weights = {1, 1}, .k = 10, .scale = scale, .missing = rule};
+      EXPECT_EQ(difference(index.search(query).hits, answers_of(one.search(query))), "");
+    }
 }
 
 TEST(ShardedIndex, RebalancingKeepsHowShardsWereBuilt) {

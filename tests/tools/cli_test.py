@@ -363,6 +363,13 @@ class QueryTest(Case):
         found = self.rows("-w", "a=1,b=2", "-k", 1, "--scale", "minmax")
         self.assertEqual((found[0]["id"], float(found[0]["score"])), ("2", 2.0))
 
+    def test_zscore_scales_by_the_deviations(self):
+        self.build_numbers([[0, 0, 0], [1000, 0, 0], [0, 1, 0], [1000, 1, 0]])
+        found = self.rows("-w", "a=1,b=2", "-k", 2, "--scale", "zscore")
+        self.assertEqual([(row["id"], float(row["score"])) for row in found], [("3", 3.0), ("2", 1.0)])
+        out, _ = self.culmen("query", "index", "-w", "a=1,b=2", "--scale", "zscore", "--why", "2", "--format", "json")
+        self.assertEqual([part["value"] for part in json.loads(out)["rows"][0]["parts"]], [1, -1])
+
     def test_ties_go_to_the_smaller_id(self):
         self.write("t.csv", "id,a\n5,1\n2,1\n9,1\n3,0\n")
         self.culmen("build", "t.csv", "-o", "index", "--id", "id")

@@ -116,6 +116,7 @@ class ServeSearchTest(ServeCase):
             ({"where": "price <= 120"}, ["--where", "price <= 120"]),
             ({"min_score": 60.5}, ["--min-score", "60.5"]),
             ({"scale": "minmax", "k": 2}, ["--scale", "minmax", "-k", 2]),
+            ({"scale": "zscore", "k": 2}, ["--scale", "zscore", "-k", 2]),
             ({"missing": "fill"}, ["--missing", "fill"]),
             ({"engine": "scan"}, ["--engine", "scan"]),
             ({"show": ["rating"]}, ["--show", "rating"]),
@@ -248,8 +249,9 @@ class ServeRowsTest(ServeCase):
             why = self.answer("POST", "/why", {**QUESTION, "id": hit["id"]})
             self.assertEqual((why["rank"], why["score"]), (hit["rank"], hit["score"]))
             self.assertAlmostEqual(sum(part["part"] for part in why["parts"]), hit["score"])
-        why = self.answer("POST", "/why", {**QUESTION, "scale": "minmax", "id": 7})
-        self.assertAlmostEqual(sum(part["part"] for part in why["parts"]), why["score"])
+        for scale in ["minmax", "zscore"]:
+            why = self.answer("POST", "/why", {**QUESTION, "scale": scale, "id": 7})
+            self.assertAlmostEqual(sum(part["part"] for part in why["parts"]), why["score"])
         why = self.answer("POST", "/why", {**QUESTION, "terms": "log(price)", "id": 7})
         self.assertAlmostEqual(sum(part["part"] for part in why["parts"]) + why["terms"], why["score"])
         self.assertNotIn("score", self.answer("POST", "/why", {**QUESTION, "where": "price < 1", "id": 7}))

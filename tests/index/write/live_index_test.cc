@@ -71,7 +71,7 @@ std::string difference(const Index& index, const LiveRows& rows, std::mt19937_64
     for (std::size_t i = 0; i < kAttributes; ++i)
       query.weights.push_back(static_cast<double>(random() % 19) / 4 - 1.5 + 0.1);
     query.k = 1 + random() % 20;
-    if (random() % 3 == 0) query.scale = Scale::minmax;
+    if (random() % 2 == 0) query.scale = random() % 2 == 0 ? Scale::minmax : Scale::zscore;
     if (random() % 3 == 0) query.where = {{0, 0.2, 0.9}};
     const SearchResult found = index.search(query, {.engine = engine});
     const std::string text = test::difference(found.hits, oracle.search(query));

@@ -10,6 +10,7 @@
 
 #include "culmen/error.h"
 #include "index/find_rows.h"
+#include "index/spreads.h"
 #include "index/storage/store.h"
 #include "index/write/live_index.h"
 #include "index/write/log_beside.h"
@@ -34,6 +35,15 @@ std::shared_ptr<const Snapshot> touched(MemoryFileSystem& system, const BesideRo
                                         const TreeShape& shape) {
   storage::save(*load_tree(rows, shape), system, "index", true);
   return storage::load(system, "index", Loading::on_touch);
+}
+
+std::vector<Spread> spreads_of_rows(const BesideRows& rows) {
+  std::vector<Moments> moments(rows.begin()->second.size());
+  for (const auto& [id, row] : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) moments[i].add(row[i]);
+  std::vector<Spread> spreads;
+  for (const Moments& of : moments) spreads.push_back(spread_of(of));
+  return spreads;
 }
 
 std::size_t num_leaves_read(const Snapshot& tree) {
@@ -173,7 +183,9 @@ TEST(LogBeside, ReadersFollowTheirWriter) {
   };
   const auto fault = [&](LiveIndex& reader) {
     const std::shared_ptr<const Snapshot> version = reader.published()->get();
-    return version->logged == nullptr ? "no log beside" : fault_in(*load_anew(*version), rows);
+    if (version->logged == nullptr) return std::string("no log beside");
+    if (version->spreads() != spreads_of_rows(rows)) return std::string("the deviations");
+    return fault_in(*load_anew(*version), rows);
   };
   for (int step = 0; step < 6; ++step) {
     write_some();
