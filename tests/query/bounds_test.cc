@@ -228,6 +228,8 @@ TEST_P(Bounds, InUnitsOfOtherValuesAreNeverBelowAScoreNorNan) {
 }
 
 TEST_P(Bounds, OfAZoneMapAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
+  // A filter whose ranges no row passes may make the bound NaN, which excludes nothing.
+  const auto covers = [](double bound, double score) { return score == -kInfinity || bound >= score; };
   std::uint64_t attained = 0;
   for (std::uint64_t trial = 0; trial < num_cases(20'000) / 200 + 10; ++trial) {
     Random random(seed_of(GetParam(), trial));
@@ -237,6 +239,7 @@ TEST_P(Bounds, OfAZoneMapAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
     const Oracle oracle(table.view(), false);
     const Query query = random_query(random, oracle);
     if (oracle.refuses(query)) continue;
+    SCOPED_TRACE(describe(query));
     const ResolvedQuery resolved = resolve(query, *s);
     const std::vector<double> best = best_scores(*s, resolved);
     visit_value_type(*s, [&]<typename T>(T) {
@@ -246,10 +249,10 @@ TEST_P(Bounds, OfAZoneMapAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
         const double later =
             zone_score(resolved, s->thresholds().maximum<T>(leaf), s->thresholds().minimum<T>(leaf));
         attained += own == best[leaf] ? 1 : 0;
-        EXPECT_GE(own, best[leaf]);
+        EXPECT_TRUE(covers(own, best[leaf])) << own << " and " << best[leaf];
         for (std::uint32_t l = leaf + 1; l < s->num_leaves && s->leaf(l).partition == s->leaf(leaf).partition;
              ++l)
-          EXPECT_GE(later, best[l]) << "leaf " << leaf << ", later leaf " << l;
+          EXPECT_TRUE(covers(later, best[l])) << "leaf " << leaf << ", later leaf " << l;
       }
     });
   }
