@@ -169,12 +169,15 @@ class DeviceGroup::Impl {
   // Waking them takes as long: those that sleep are woken for the next query. Of two members, the second's launch takes
   // no longer than handing it over.
   void launch_in_shards(const auto& launch) {
-    Positions own = {0};
+    // A turn at a resident kernel is taken and ended by one thread.
+    const auto may_hand_over = [&](std::size_t m) {
+      return m > 0 && members_.size() > 2 && !members_.copy(m).is_resident();
+    };
+    Positions own;
     {
       Ends ends(members_.size());
-      for (std::size_t m = 1; m < members_.size(); ++m) {
-        // A turn at a resident kernel is taken and ended by one thread.
-        if (members_.size() > 2 && members_.worker(m).is_waiting() && !members_.copy(m).is_resident()) {
+      for (const std::size_t m : members_.everyone()) {
+        if (may_hand_over(m) && members_.worker(m).is_waiting()) {
           ends.add(members_.worker(m).run([&launch, m] { launch(m); }));
         } else {
           own.push_back(m);
@@ -184,7 +187,7 @@ class DeviceGroup::Impl {
       ends.spin();
     }
     for (const std::size_t m : own)
-      if (m > 0 && members_.size() > 2) static_cast<void>(members_.worker(m).run([] {}));
+      if (may_hand_over(m)) static_cast<void>(members_.worker(m).run([] {}));
   }
 
   SearchResult search_in_shards(const Query& query, const SearchCall& call, Clock::time_point start) {
