@@ -25,8 +25,8 @@ struct ScorePart {
 
 // The parts of the attributes whose weight is not 0, the largest magnitude first. Their sum is the score, but for rounding
 // and for what Query::terms add;
-// culmen::Index::rank_of has the exact one. `info`: of the index that the row is from, by Index::info(query.scale). Throws InvalidArgument if the
-// query has not one weight for each attribute, or the row not one value.
+// culmen::Index::rank_of has the exact one. `info`: of the index that the row is from, by Index::info(query.scale).
+// Throws InvalidArgument if the query has not one weight for each attribute, or the row not one value.
 [[nodiscard]] std::vector<ScorePart> score_parts(const Query& query, const Row& row, const IndexInfo& info);
 
 // A weight with which two rows score the same, all other weights as they are: beyond it they have swapped.

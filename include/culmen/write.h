@@ -12,9 +12,9 @@
 
 namespace culmen {
 
-// Several changes that become visible together, or not at all. They are made in order: each sees what those before it have
-// done. Tables and ids are not copied: they must live until the batch is written. Rows without ids get the next free id plus their number in the table. Rows without labels get empty
-// ones if the index has labels.
+// Several changes that become visible together, or not at all. They are made in order: each sees what those before it
+// have done. Tables and ids are not copied: they must live until the batch is written. Rows without ids get the next
+// free id plus their number in the table. Rows without labels get empty ones if the index has labels.
 //
 // Columns are matched to the index by name, in any order, whether the table has them as attributes or as fields;
 // without names (no attributes in the view), attributes are matched by position. A field of the index that the table

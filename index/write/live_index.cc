@@ -270,7 +270,7 @@ void LiveIndex::commit_locked(std::span<CommitRequest* const> group) {
 }
 
 void LiveIndex::apply(CommitRequest& request, std::vector<Applied>& applied) {
-  // A filter is asked of what the batches before have made.
+  // A filter has to see what the batches before it have changed.
   if (!applied.empty() && has_filter(request.batch))
     static_cast<void>(tree_->finish_version(applied.back().version));
   try {
