@@ -1,0 +1,332 @@
+"""What a sharded index answers: searches, rows by id, and what it holds. The driver asks; engines carry its calls."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from . import _core
+from ._engines import Engine, ShardUnavailable
+from ._errors import InvalidArgument
+from ._ids import as_ids, id_of
+from ._merging import ShardedBatchResult, ShardedResult, joined_rows
+from ._progress import Progress, shown
+from ._queries import (
+    ALL_CORES,
+    TEN_OR_ALL,
+    KOrEach,
+    ScoreOrEach,
+    Where,
+    WhereOrEach,
+    check_integer,
+    check_types,
+    in_numbers,
+    is_matrix,
+)
+from ._question import Question
+from ._question_tables import lists_of, tables_of, weights_of, with_answers
+from ._reports import ColumnInfo, IndexInfo, RecoveryInfo
+from ._result import Row
+from ._rounds import Rounds
+from ._shards import ShardMissing, Stale, State, Version
+from ._values import named_rows
+from ._view import View
+
+#: A question is asked anew if shards have changed under it. So often only if they change faster than they answer.
+_RESTARTS = 20
+_PAUSE = 0.01
+
+T = TypeVar("T")
+
+
+class ShardedSearchable:
+    """The part of ShardedIndex that reads."""
+
+    _make_engine: Callable[[Sequence[str]], Engine]
+    _engine: Engine
+    _is_writable: bool
+    _view: View
+    _rounds: Rounds
+    _path: str
+
+    def _listed(self) -> list[dict[str, Any]]:
+        return _core.listed_shards(os.fsencode(self._path))
+
+    def _directories_of(self, listed: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        return tuple(os.path.join(self._path, shard["directory"]) for shard in listed)
+
+    def _serve(self, listed: Sequence[Mapping[str, Any]]) -> None:
+        self._engine = self._make_engine(self._directories_of(listed))
+        self._engine.is_writing = self._is_writable
+        self._rounds = Rounds(len(listed))
+
+    def _looked(self) -> View:
+        """Asks all shards what they are. One that does not answer is what the manifest says."""
+        listed = self._listed()
+        if self._directories_of(listed) != self._engine.directories:
+            self._serve(listed)  # built again; questions that have begun keep the shards that they know
+        states, faults = [], {}
+        known = [Version(shard["uuid"], shard["version"], is_listed=True) for shard in listed]
+        seen: View | None = getattr(self, "_view", None)
+        histories = {version.uuid: version.history for version in seen.versions} if seen else {}
+        answers = self._engine.ask({s: ("state", v, histories.get(v.uuid, "")) for s, v in enumerate(known)})
+        for number, answer in sorted(answers.items()):
+            if isinstance(answer, Exception):
+                faults[number] = answer
+                answer = State(known[number], listed[number]["statistics"], None, 0)
+            states.append(answer)
+        if len(faults) < len(states):
+            return View.of(self._engine, states, faults)
+        if self._is_served():
+            raise faults[0]
+        return self._looked()
+
+    def _is_served(self) -> bool:
+        """Whether the shards that the manifest lists are those of the engine, still."""
+        return self._directories_of(self._listed()) == self._engine.directories
+
+    def _to_all(self, method: str, *arguments: Any) -> dict[int, tuple[Any, ...]]:
+        return dict.fromkeys(range(self.num_shards), (method, *arguments))
+
+    # ---- queries
+
+    def search(
+        self,
+        weights: Any,
+        k: KOrEach = TEN_OR_ALL,
+        *,
+        where: WhereOrEach = None,
+        min_score: ScoreOrEach = None,
+        scale: str = "none",
+        missing: str = "skip",
+        terms: str = "",
+        engine: str = "auto",
+        threads: int = ALL_CORES,
+        allow_partial: bool = False,
+        timeout: float | None = None,
+        progress: Progress | bool | None = None,
+    ) -> ShardedResult | ShardedBatchResult:
+        """As Index.search: the k rows with the highest weighted sums of all shards, exactly. A matrix of queries is one
+        message a shard, or a few, of up to 16,384 queries.
+
+        Args:
+            threads: of each shard that is asked, for a scan or the queries of a matrix. Default: those of its worker.
+            allow_partial: whether an answer may lack shards that cannot be asked: `missing_shards` names them, and
+                the rows of all others are there. Without it, that is an error.
+            timeout: seconds after which a shard counts as one that cannot be asked.
+            progress: as of Index.search. Where shards are in other processes, or there is a timeout, it is told after
+                each message to all of them.
+
+        Raises:
+            InvalidArgument: as Index.search.
+            ShardUnavailable: for shards whose workers died again and again, or did not answer in time.
+            FormatError, IoError: for a shard that is missing, damaged, or cannot be read.
+        """
+        rest = (where, min_score, scale, missing, terms, engine, threads)
+        if progress is not None and progress is not False and not is_matrix(weights):
+            raise InvalidArgument("progress is of a matrix of weights; these are of one query")
+        with shown(progress) as report:
+            question = Question(weights, k, rest, self._rounds, self._rows, allow_partial, timeout, report)
+            found = self._at_one_version(question.answered)
+            if report is not None:
+                report("searching", 1.0)
+        return found
+
+    def search_many(
+        self,
+        questions: Any,
+        k: int | None = TEN_OR_ALL,
+        *,
+        where: Where = None,
+        min_score: float | None = None,
+        scale: str = "none",
+        missing: str = "skip",
+        terms: str = "",
+        engine: str = "auto",
+        threads: int = ALL_CORES,
+    ) -> Any:
+        """Answers tables of questions that need not fit into memory. Needs pyarrow.
+
+        Args:
+            questions: a table whose columns with the names of attributes are weights, or an iterable of such tables,
+                like a pyarrow.RecordBatchReader.
+
+        The other arguments are those of search.
+
+        Returns:
+            An iterator over tables of pyarrow: all columns of the questions, `ids` and `scores`. A table is answered
+            when it is asked for.
+        """
+        k, rest = in_numbers(k, (where, min_score, scale, missing, terms, engine, threads))
+        check_types(k, *rest)
+        return self._search_many(questions, k, rest)
+
+    def _search_many(self, questions: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        return (self._answered(table, k, rest) for table in tables_of(questions))
+
+    def _answered(self, table: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
+        """With the answers to its questions."""
+        weights = weights_of(table, self.attributes)
+        question = Question(weights, k, rest, self._rounds, self._rows, allow_partial=False, timeout=None)
+        found = self._at_one_version(question.answered)
+        assert isinstance(found, ShardedBatchResult)
+        is_row = np.arange(found.ids.shape[1]) < found.counts[:, None]
+        return with_answers(table, lists_of(found.counts, found.ids[is_row], found.scores[is_row]))
+
+    def _at_one_version(self, ask: Callable[[View], T]) -> T:
+        """Asks again, about newer versions, if a shard has moved on."""
+        pause = _PAUSE
+        for _ in range(_RESTARTS):
+            try:
+                return ask(self._view)
+            except (Stale, ShardMissing) as error:
+                if isinstance(error, ShardMissing) and self._is_served():
+                    raise
+                self.refresh()
+                time.sleep(pause)
+                pause = min(1.0, 2 * pause)
+        return ask(self._view)
+
+    def get(self, id: int) -> Row | None:
+        """The row with this id; None if there is none. Its score is NaN."""
+        if (number := id_of(id)) is None:
+            return None
+
+        def ask(view: View) -> Row | None:
+            found = self._rows(view, {_shard_of(view, number): as_ids(number)})
+            [taken] = found.values()
+            if not taken[1]:
+                return None
+            taken = joined_rows([taken])
+            [columns] = named_rows(view.schema, taken)
+            return Row(number, float("nan"), columns, taken[1][0])
+
+        return self._at_one_version(ask)
+
+    def __contains__(self, id: object) -> bool:
+        number = id_of(id) if isinstance(id, (int, np.integer)) else None
+        if number is None:
+            return False
+
+        def ask(view: View) -> bool:
+            shard = _shard_of(view, number)
+            return bool(_all_answers(view.engine, {shard: ("contains", view.versions[shard], number)})[shard])
+
+        return self._at_one_version(ask)
+
+    @staticmethod
+    def _rows(view: View, ids: Mapping[int, np.ndarray]) -> Mapping[int, Any]:
+        kinds = view.schema.field_kinds
+        return _all_answers(view.engine, {s: ("get", view.versions[s], of_shard, kinds) for s, of_shard in ids.items()})
+
+    # ---- what it is
+
+    def refresh(self) -> str:
+        """Loads what the writers of the shards have published since. Returns "unchanged", "advanced", or "replaced" if
+        the directory now holds other shards, or older files of a shard."""
+        old = self._view.versions
+        self._view = self._looked()
+        if len(old) != len(self._view.versions) or any(map(Version.is_other_index, old, self._view.versions)):
+            return "replaced"
+        return "unchanged" if old == self._view.versions else "advanced"
+
+    def verify(self, deep: bool = True) -> list[str]:
+        """The faults of all shards, one line each, which names the shard. As Index.verify."""
+        view = self._view
+        answers = view.engine.ask({s: ("verify", version, deep) for s, version in enumerate(view.versions)})
+        faults = []
+        for shard, answer in sorted(answers.items()):
+            found = [str(answer)] if isinstance(answer, Exception) else answer
+            faults += [f"{os.path.basename(view.engine.directories[shard])}: {fault}" for fault in found]
+        return faults
+
+    @property
+    def info(self) -> IndexInfo:
+        """As Index.info, of all rows: counts and bytes are sums over the shards."""
+        return IndexInfo.of_shards(self.shard_infos, _core.statistics_report(self._view.statistics))
+
+    @property
+    def shard_infos(self) -> tuple[IndexInfo, ...]:
+        """What each shard is, and how large."""
+
+        def ask(view: View) -> tuple[IndexInfo, ...]:
+            found = _all_answers(view.engine, {s: ("info", version) for s, version in enumerate(view.versions)})
+            return tuple(IndexInfo.of(report) for _, report in sorted(found.items()))
+
+        return self._at_one_version(ask)
+
+    @property
+    def recovery(self) -> RecoveryInfo:
+        """What opening the shards found in their logs."""
+        reports = _all_answers(self._engine, self._to_all("recovery"))
+        found = [RecoveryInfo(**report) for _, report in sorted(reports.items())]
+        return RecoveryInfo(
+            sum(part.num_batches for part in found),
+            sum(part.dropped_bytes for part in found),
+            next((part.dropped_from for part in found if part.dropped_from), ""),
+        )
+
+    @property
+    def num_shards(self) -> int:
+        return len(self._engine.directories)
+
+    @property
+    def num_workers(self) -> int:
+        """How many of its shards can work at the same time."""
+        return self._engine.num_workers
+
+    @property
+    def version(self) -> int:
+        """The sum of `versions`."""
+        return sum(self.versions)
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The version of each shard that questions are about."""
+        return self._view.numbers
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names, in the order of weights that are given without names."""
+        return self._view.schema.names
+
+    @property
+    def schema(self) -> tuple[ColumnInfo, ...]:
+        """All columns, as of Index.schema."""
+        return self._view.schema.columns()
+
+    def process_of(self, shard: int) -> int:
+        """The number of the process that serves a shard now."""
+        check_integer("shard", shard, 0, self.num_shards - 1)
+        return int(_all_answers(self._engine, {shard: ("ping",)})[shard])
+
+    @property
+    def call_costs(self) -> tuple[float, float]:
+        """Seconds of an empty call to one shard, and to all at once, as measured now or when it was last asked for."""
+        costs = self._engine.costs()
+        if costs is None:
+            raise ShardUnavailable("not all shards answer")
+        return costs
+
+    def __len__(self) -> int:
+        return self._view.num_rows
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.attributes[:8]) + (", ..." if len(self.attributes) > 8 else "")
+        return f"<{type(self).__module__}.ShardedIndex: {len(self)} rows in {self.num_shards} shards, {names}>"
+
+
+def _shard_of(view: View, id: int) -> int:
+    return int(_core.shards_of(as_ids(id), len(view.versions))[0])
+
+
+def _all_answers(engine: Engine, requests: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+    answers = engine.ask(requests)
+    for _, answer in sorted(answers.items()):
+        if isinstance(answer, Exception):
+            raise answer
+    return answers
