@@ -8,11 +8,15 @@
 #include <numeric>
 #include <utility>
 
+#include "base/enum_names.h"
 #include "index/column_element.h"
 #include "index/table_shape.h"
 
 namespace culmen {
 namespace {
+
+constexpr EnumNames<Duplicates, 3> kDuplicates = {
+    "duplicates", {{{"error", Duplicates::error}, {"first", Duplicates::first}, {"last", Duplicates::last}}}};
 
 // As in Validity; empty if no row is marked as missing.
 std::vector<std::uint8_t> gathered_validity(const Validity& validity, std::span<const std::uint64_t> rows) {
@@ -47,6 +51,10 @@ Labels gathered_texts(const LabelsView& texts, std::span<const std::uint64_t> ro
 }
 
 }  // namespace
+
+Duplicates parse_duplicates(std::string_view name) {
+  return kDuplicates.parse(name);
+}
 
 Table subset_of(const TableView& table, std::span<const std::int64_t> ids,
                 std::span<const std::uint64_t> rows) {

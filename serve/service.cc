@@ -430,7 +430,8 @@ void Service::write_rows(Request& request, bool replaces) {
   const std::shared_ptr<const IndexView> view = index_.view();
   const ReadJson json = read_json(request.body, kMaxDepth);
   const ReadJson::object_t& object = read_object(json, "the request");
-  check_members(object, {"rows", "round_to_float32", "expected_version", "expire"}, "the request");
+  check_members(object, {"rows", "round_to_float32", "expected_version", "expire", "duplicates"},
+                "the request");
   if (!object.contains("rows")) throw InvalidArgument("say which rows: \"rows\":[{\"id\":7,...}]");
   if (read_array(object.at("rows"), "rows").size() > options_.limits.rows)
     throw InvalidArgument(fmt::format("more than {} rows in one request", options_.limits.rows));
@@ -438,6 +439,13 @@ void Service::write_rows(Request& request, bool replaces) {
   if (const auto given = object.find("round_to_float32"); given != object.end()) {
     if (!given->second.is_boolean()) throw InvalidArgument("round_to_float32: expected true or false");
     how.round_to_float32 = given->second.get<bool>();
+  }
+  if (const auto given = object.find("duplicates"); given != object.end()) {
+    if (replaces)
+      throw InvalidArgument("duplicates is for /insert; /upsert keeps the last of several rows with one id");
+    if (!given->second.is_string())
+      throw InvalidArgument("duplicates: expected \"error\", \"first\" or \"last\"");
+    how.duplicates = parse_duplicates(given->second.get_ref<const std::string&>());
   }
   const std::optional<Filter> expire = read_deletion(object, "expire", view->names);
   auto table = std::make_shared<Table>(read_rows(object.at("rows"), view->schema));

@@ -130,8 +130,7 @@ BuildOptions build_options(const Table& table, const BuildArguments& arguments, 
     options.device = devices.front();
   }
   set_partitioning(arguments.partition, options);
-  if (arguments.duplicates == "first") options.duplicates = Duplicates::first;
-  if (arguments.duplicates == "last") options.duplicates = Duplicates::last;
+  options.duplicates = parse_duplicates(arguments.duplicates);
   if (arguments.type == "f32") options.value_type = ValueType::float32;
   // Without a value to go by, a later insert must not be refused.
   if (arguments.type == "f64" || (arguments.type == "auto" && table.num_rows == 0))

@@ -77,6 +77,14 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
                   "values that float32 cannot hold exactly")
       ->check(CLI::IsMember({"f32"}))
       ->group("Table");
+  if (change == Change::insert)
+    command
+        .add_option(
+            "--duplicates", arguments.duplicates,
+            "Of several rows of INPUT with one id: an error, or with --atomic insert the first or the\n"
+            "last of them (default error)")
+        ->check(CLI::IsMember({"error", "first", "last"}))
+        ->group("Table");
   add_dialect_options(command, arguments.dialect);
   add_rejects_option(command, arguments.rejects);
 }

@@ -56,7 +56,7 @@ ReadOptions read_options(const InsertArguments& arguments, Change change, const 
   options.nulls = parse_null_policy(arguments.nulls);
   options.dialect = parse_dialect(arguments.dialect);
   options.is_partial = arguments.is_partial;
-  options.unique_ids = change == Change::insert;
+  options.unique_ids = change == Change::insert && arguments.duplicates == "error";
   options.num_threads = arguments.num_threads;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
     throw_if_interrupted();
@@ -126,6 +126,7 @@ class Writer {
     ++num_batches_;
     inserted_ += result.inserted;
     replaced_ += result.replaced;
+    if (change_ == Change::insert) left_out_ += rows.num_rows - result.inserted;
     expired_ += result.erased;
     version_ = result.version;
     if (result.first_id < 0) return;
@@ -147,6 +148,7 @@ class Writer {
   std::uint64_t num_input_rows_ = 0;
   std::uint64_t inserted_ = 0;
   std::uint64_t replaced_ = 0;
+  std::uint64_t left_out_ = 0;  // others had their ids
   std::uint64_t expired_ = 0;
   std::uint64_t version_ = 0;
   std::int64_t first_id_ = -1;
@@ -178,7 +180,8 @@ void Writer::check_float32(const TableBatch& batch) const {
 
 // `rows`: the batch's, with the columns of the index.
 WriteResult Writer::change_rows(const TableView& rows, const TableBatch& batch) {
-  const WriteOptions options = {.round_to_float32 = !arguments_.type.empty()};
+  const WriteOptions options = {.round_to_float32 = !arguments_.type.empty(),
+                                .duplicates = parse_duplicates(arguments_.duplicates)};
   try {
     if (arguments_.is_partial) return index_.update(rows, options);
     WriteBatch steps;
@@ -201,6 +204,7 @@ void Writer::print_summary(std::uint64_t num_dropped_rows, double seconds) const
   std::string changes = fmt::format("{} inserted", counted(inserted_, "row"));
   if (change_ == Change::upsert) changes += fmt::format(", {} replaced", grouped(replaced_));
   say("{}: {}\n", arguments_.directory, changes);
+  if (left_out_ > 0) say("  {} left out: another has its id\n", counted(left_out_, "row"));
   if (expire_) say("  {} expired\n", counted(expired_, "row"));
   if (num_dropped_rows > 0)
     say("  {} dropped for missing or infinite values\n", counted(num_dropped_rows, "row"));
@@ -249,6 +253,12 @@ BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& 
 
 ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet) {
   if (arguments.expire) refuse_empty_filter("--expire", *arguments.expire);
+  if (arguments.duplicates != "error" && !arguments.atomic)
+    throw InvalidArgument(
+        fmt::format("--duplicates {} needs --atomic: only within a batch rows with one id are seen together. "
+                    "Of rows that "
+                    "come in batches, culmen upsert keeps the last with an id",
+                    arguments.duplicates));
   const InterruptGuard guard;
   ProgressBar bar(quiet);
   const auto start = std::chrono::steady_clock::now();

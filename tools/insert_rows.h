@@ -23,6 +23,7 @@ struct InsertArguments {
   bool new_ids = false;
   bool is_partial = false;
   std::string nulls = "keep";
+  std::string duplicates = "error";
   DialectArguments dialect;
   std::string rejects;
   std::string type;

@@ -9,11 +9,9 @@
 
 #include "culmen/resources.h"
 #include "culmen/schema.h"
+#include "culmen/table.h"
 
 namespace culmen {
-
-// Which of several rows with one id an index keeps.
-enum class Duplicates : std::uint8_t { error, first, last };
 
 struct BuildOptions {
   Partitioning partitioning = Partitioning::automatic;

@@ -106,11 +106,17 @@ inline std::uint64_t row_number(std::uint64_t row, std::span<const std::uint64_t
   return row + num_before;
 }
 
+// Which of several rows with one id are taken.
+enum class Duplicates : std::uint8_t { error, first, last };
+
+// "first" -> Duplicates::first; throws InvalidArgument listing the names.
+Duplicates parse_duplicates(std::string_view name);
+
 struct TableView {
   std::size_t num_rows = 0;
   std::vector<Attribute> attributes;  // [num_attributes], names unique and not empty
   std::vector<ColumnView> columns;    // [num_attributes] of num_rows values
-  std::span<const std::int64_t> ids;  // [num_rows], unique; empty: the rows' numbers
+  std::span<const std::int64_t> ids;  // [num_rows], unique but for Duplicates; empty: the rows' numbers
   LabelsView labels;                  // [num_rows]; empty: none
   // Rows are numbered 0, 1, 2, ... in order, dropped rows included. These are the numbers of the dropped rows,
   // ascending; they matter only for a table without ids.

@@ -22,7 +22,8 @@ namespace culmen {
 // are taken as what the index has, if its type holds them exactly; of timestamps the unit is converted.
 class WriteBatch {
  public:
-  // New rows. An id that is in the index, or twice in the batch, makes the whole batch fail.
+  // New rows. An id that is in the index, or twice in the batch (but for WriteOptions::duplicates), makes the whole batch
+  // fail.
   WriteBatch& insert(TableView rows);
   // Rows that replace those with the same id, or are new. Of several rows with one id the last wins.
   WriteBatch& upsert(TableView rows);
@@ -56,6 +57,9 @@ struct WriteOptions {
   // An index of float32 refuses values that float32 cannot hold exactly. If this is set, it rounds them instead and
   // counts them in IndexInfo::rounded_values.
   bool round_to_float32 = false;
+  // Which row counts if one is inserted whose id the batch has inserted before. It may not be in the index in either
+  // case; an upsert replaces rows whatever this says. WriteResult counts the row once.
+  Duplicates duplicates = Duplicates::error;
   // The version that the index must be at. If it is at the next one, the batch was written before: nothing changes, and
   // WriteResult::repeated is set. Otherwise throws InvalidArgument. For callers who repeat a call whose answer was lost.
   std::optional<std::uint64_t> expected_version = {};

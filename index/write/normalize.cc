@@ -162,10 +162,14 @@ class Folder {
 
   void add_given(std::int64_t id, std::size_t table, std::size_t row, bool replace) {
     IdState& state = state_of(id);
-    if (state.lives && !replace)
-      throw RowError(
-          row, "id " + std::to_string(id) +
-                   (state.is_new ? " appears twice" : " is already in the index; upsert replaces rows"));
+    if (state.lives && !replace) {
+      if (!state.is_new)
+        throw RowError(row, "id " + std::to_string(id) + " is already in the index; upsert replaces rows");
+      if (options_.duplicates == Duplicates::error)
+        throw RowError(row, "id " + std::to_string(id) + " appears twice");
+      if (options_.duplicates == Duplicates::last) state = {state.was_there, true, true, table, row};
+      return;
+    }
     ++(state.lives ? result_.replaced : result_.inserted);
     state = {state.was_there, true, true, table, row};
     next_id_ = std::max(next_id_, id_after(id));

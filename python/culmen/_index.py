@@ -18,8 +18,9 @@ from ._queries import ALL_CORES, Where, check_integer
 from ._reports import RecoveryInfo, RepairReport, WriteResult
 from ._schema import Schema, declared
 from ._searchable import Searchable
+from ._steps import Step, with_expiry
 from ._tables import Attributes, Choice, Columns, Missing, preferences_of, take_table
-from ._writes import Batch, add_erase, expiry, rows_to_erase, written
+from ._writes import Batch, WriteOptions, rows_to_erase, written
 
 
 class Index(Searchable):
@@ -264,6 +265,7 @@ class Index(Searchable):
         label: Any = None,
         nulls: str = "keep",
         round_to_float32: bool = False,
+        duplicates: str = "error",
         expire: Where = None,
     ) -> WriteResult:
         """Adds rows, all or none. Columns are matched by name (`schema` has them), those of an array by position. A
@@ -275,6 +277,8 @@ class Index(Searchable):
                 none. Rows without ids get the next free id plus their number, rows without labels empty ones.
             nulls: as for build.
             round_to_float32: an index of float32 rounds values instead of refusing those that float32 cannot hold.
+            duplicates: of several of these rows with one id "error", or take the "first" or the "last". An id that is
+                in the index already is an error in any case.
             expire: a filter, as where of a search. In the same batch, after the rows are in, it erases those that pass,
                 also of these rows; `erased` says how many.
 
@@ -288,12 +292,9 @@ class Index(Searchable):
         >>> index.insert({"score": [8], "minute": [3]}, expire="minute < 2").erased
         1
         """
-        erased = expiry(self._handle, expire)
-        steps = _core.Steps()
-        steps.insert(**self._schema.rows_of(table, id, label, nulls, needs_ids=False).arguments())
-        if erased is not None:
-            steps.erase_where(erased)
-        return written(self._handle, steps, round_to_float32)
+        rows = Step("insert", self._schema.rows_of(table, id, label, nulls, needs_ids=False))
+        steps = with_expiry(rows, self._handle, expire)
+        return written(self._handle, steps, WriteOptions(round_to_float32, duplicates))
 
     def upsert(
         self,
@@ -305,13 +306,10 @@ class Index(Searchable):
         round_to_float32: bool = False,
         expire: Where = None,
     ) -> WriteResult:
-        """Adds rows, and replaces those with the same id: whole rows, labels too. Otherwise as insert."""
-        erased = expiry(self._handle, expire)
-        steps = _core.Steps()
-        steps.upsert(**self._schema.rows_of(table, id, label, nulls, needs_ids=True).arguments())
-        if erased is not None:
-            steps.erase_where(erased)
-        return written(self._handle, steps, round_to_float32)
+        """Adds rows, and replaces those with the same id: whole rows, labels too. Of several rows with one id the last
+        counts. Otherwise as insert."""
+        rows = Step("upsert", self._schema.rows_of(table, id, label, nulls, needs_ids=True))
+        return written(self._handle, with_expiry(rows, self._handle, expire), WriteOptions(round_to_float32))
 
     def update(self, table: Any, *, id: Any = None, label: Any = None, round_to_float32: bool = False) -> WriteResult:
         """Changes some columns of rows that are there: those of the table, by name. The others keep their values, as do
@@ -336,11 +334,9 @@ class Index(Searchable):
         >>> index.erase(where="price > 100")
         2
         """
-        steps = _core.Steps()
-        add_erase(steps, rows_to_erase(self._handle, ids, where))
-        return written(self._handle, steps).erased
+        return written(self._handle, [Step("erase", rows_to_erase(self._handle, ids, where))], WriteOptions()).erased
 
-    def batch(self, *, round_to_float32: bool = False) -> Batch:
+    def batch(self, *, round_to_float32: bool = False, duplicates: str = "error") -> Batch:
         """Several changes that become visible together, or not at all.
 
         >>> index = Index.create(["price"])
@@ -350,7 +346,8 @@ class Index(Searchable):
         >>> len(index)
         2
         """
-        return Batch(self._handle, self._schema, round_to_float32)
+        options = WriteOptions(round_to_float32, duplicates)
+        return Batch(lambda steps: written(self._handle, steps, options), self._schema, self._handle)
 
     def flush(self) -> None:
         """Makes all changes so far durable, whatever durability the index was opened with."""

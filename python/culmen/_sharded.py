@@ -18,10 +18,10 @@ from ._queries import ALL_CORES, Where, check_integer
 from ._reports import WriteResult
 from ._shard_builds import MOST_SHARDS, Coordinator, LocalTasks, Tasks, parts_of
 from ._sharded_searchable import ShardedSearchable
-from ._sharded_steps import Step
-from ._sharded_writes import ShardedBatch, Writer
+from ._sharded_writes import Writer
+from ._steps import Step, with_expiry
 from ._tables import Attributes, Choice, Missing
-from ._writes import expiry, rows_to_erase
+from ._writes import Batch, WriteOptions, rows_to_erase
 
 T = TypeVar("T")
 S = TypeVar("S", bound="ShardedIndex")
@@ -66,6 +66,7 @@ class ShardedIndex(ShardedSearchable):
         num_partitions: int = 0,
         leaf_rows: int = 0,
         threads: int = ALL_CORES,
+        duplicates: str = "error",
     ) -> ShardedIndex:
         """Builds a sharded index in a directory, and opens it. The hash of a row's id chooses its shard.
 
@@ -77,7 +78,8 @@ class ShardedIndex(ShardedSearchable):
             cluster: the column that rows are grouped by within each shard.
 
         The other arguments are those of Index.build, and so are the answers. Only what a column of texts is for, if
-        `stored` does not say, depends on an estimate of how many of them differ.
+        `stored` does not say, depends on an estimate of how many of them differ; and rows that `nulls` or `duplicates`
+        leaves out count towards the type of values and towards what stands in for missing ones.
 
         Cost: memory for one shard at a time, and room in the directory for a copy of the table while it lasts.
         """
@@ -100,6 +102,7 @@ class ShardedIndex(ShardedSearchable):
             num_partitions=num_partitions,
             leaf_rows=leaf_rows,
             threads=threads,
+            duplicates=duplicates,
         )
         return cls.open(directory)
 
@@ -125,9 +128,12 @@ class ShardedIndex(ShardedSearchable):
         num_partitions: int = 0,
         leaf_rows: int = 0,
         threads: int = ALL_CORES,
+        duplicates: str = "error",
     ) -> None:
         choice = Choice(attributes, id, label, columns, stored, missing, nulls)
-        options = BuildOptions(value_type, partitioning, cluster, num_partitions, leaf_rows, threads, None, None)
+        options = BuildOptions(
+            value_type, partitioning, cluster, num_partitions, leaf_rows, threads, None, None, duplicates
+        )
         path = os.path.abspath(os.fsdecode(directory))
         Coordinator(tasks, path, shards, overwrite).build(parts, choice, options)
 
@@ -178,11 +184,13 @@ class ShardedIndex(ShardedSearchable):
         label: Any = None,
         nulls: str = "keep",
         round_to_float32: bool = False,
+        duplicates: str = "error",
         expire: Where = None,
     ) -> WriteResult:
         """As Index.insert: adds rows, all or none. Needs open(..., writable=True)."""
         rows = self._view.schema.rows_of(table, id, label, nulls, needs_ids=False)
-        return self._write_rows(Step("insert", rows), round_to_float32, expire)
+        steps = with_expiry(Step("insert", rows), self._view.names, expire)
+        return self._write(steps, WriteOptions(round_to_float32, duplicates))
 
     def upsert(
         self,
@@ -196,33 +204,30 @@ class ShardedIndex(ShardedSearchable):
     ) -> WriteResult:
         """As Index.upsert: adds rows, and replaces those with the same id."""
         rows = self._view.schema.rows_of(table, id, label, nulls, needs_ids=True)
-        return self._write_rows(Step("upsert", rows), round_to_float32, expire)
-
-    def _write_rows(self, step: Step, round_to_float32: bool, expire: Where) -> WriteResult:
-        erased = expiry(self._view.names, expire)
-        return self._write([step] if erased is None else [step, Step("erase", erased)], round_to_float32)
+        return self._write(with_expiry(Step("upsert", rows), self._view.names, expire), WriteOptions(round_to_float32))
 
     def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> int:
         """As Index.erase: erases rows, by their ids or by a filter, and returns how many."""
-        return self._write([Step("erase", rows_to_erase(self._view.names, ids, where))], False).erased
+        return self._write([Step("erase", rows_to_erase(self._view.names, ids, where))], WriteOptions()).erased
 
-    def batch(self, *, round_to_float32: bool = False) -> ShardedBatch:
+    def batch(self, *, round_to_float32: bool = False, duplicates: str = "error") -> Batch:
         """Several changes, as Index.batch. This index sees them together, or none.
 
         Each shard writes its part durably, whole or not at all. What is wrong with rows is found before any of them
         writes. If this process dies in the middle, some shards have their part; other readers may see one shard with
         the batch and another without it while it is written.
         """
-        return ShardedBatch(self._write, self._view, round_to_float32)
+        options = WriteOptions(round_to_float32, duplicates)
+        return Batch(lambda steps: self._write(steps, options), self._view.schema, self._view.names)
 
-    def _write(self, steps: Sequence[Step], round_to_float32: bool) -> WriteResult:
+    def _write(self, steps: Sequence[Step], options: WriteOptions) -> WriteResult:
         with self._as_writer() as writer:
             if not self._view.has_stand_ins and any(step.kind != "erase" for step in steps):
-                result = writer.write_first(steps, round_to_float32)
+                result = writer.write_first(steps, options)
                 self.refresh()
                 writer.engine = self._engine  # of other shards
                 return result
-            result, self._view = writer.write(self._view, steps, round_to_float32)
+            result, self._view = writer.write(self._view, steps, options)
             return result
 
     @contextlib.contextmanager

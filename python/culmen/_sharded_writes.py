@@ -8,21 +8,19 @@ or not at all; if the driver dies between two of them, some have theirs.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
-from ._errors import InvalidArgument, RowError, row_error
-from ._queries import Where
+from ._errors import RowError, row_error
 from ._reports import WriteResult
-from ._sharded_steps import Step, steps_of
 from ._shards import State
+from ._steps import Step, steps_of
 from ._tables import Columns
-from ._writes import copied_rows, rows_to_erase
+from ._writes import WriteOptions
 
 if TYPE_CHECKING:
     from ._engines import Engine
@@ -37,7 +35,7 @@ class Writer:
         self._lock = _core.ShardsLock(self._directory)
         self.engine = engine
 
-    def write_first(self, steps: Sequence[Step], round_to_float32: bool) -> WriteResult:
+    def write_first(self, steps: Sequence[Step], options: WriteOptions) -> WriteResult:
         """The first rows of all, which determine the stand-ins. The library writes them in this process, to new shards:
         those that are served are replaced."""
         for answer in self.engine.ask(dict.fromkeys(range(len(self.engine.directories)), ("release",))).values():
@@ -45,18 +43,18 @@ class Writer:
                 raise answer
         del self._lock
         try:
-            report = _core.write_sharded(self._directory, steps_of(steps), round_to_float32)
+            report = _core.write_sharded(self._directory, steps_of(steps), *options)
         finally:
             self._lock = _core.ShardsLock(self._directory)
         return WriteResult(**report)
 
-    def write(self, view: View, steps: Sequence[Step], round_to_float32: bool) -> tuple[WriteResult, View]:
+    def write(self, view: View, steps: Sequence[Step], options: WriteOptions) -> tuple[WriteResult, View]:
         """Returns what it did, and the versions with the batch."""
         steps, first_id = self._with_ids(view, steps)
         parts, numbers = self._parts(view, steps)
         if len(parts) > 1:
-            self._ask(view, "check", parts, numbers, round_to_float32)
-        written = self._ask(view, "apply", parts, numbers, round_to_float32)
+            self._ask(view, "check", parts, numbers, options)
+        written = self._ask(view, "apply", parts, numbers, options)
         states = list(view.states)
         counts = {"inserted": 0, "replaced": 0, "erased": 0}
         is_repeated = False
@@ -127,10 +125,10 @@ class Writer:
         method: str,
         parts: Mapping[int, list[Step]],
         numbers: Mapping[int, list[np.ndarray]],
-        round_to_float32: bool,
+        options: WriteOptions,
     ) -> dict[int, Any]:
         answers = self.engine.ask(
-            {shard: (method, view.versions[shard], part, round_to_float32) for shard, part in parts.items()}
+            {shard: (method, view.versions[shard], part, options) for shard, part in parts.items()}
         )
         refused = {}  # rows, as they were given
         for shard, answer in sorted(answers.items()):
@@ -161,49 +159,3 @@ def _counts_of(steps: Sequence[Step], before: int, after: int) -> dict[str, int]
     given = len(np.unique(np.concatenate([step.ids for step in steps if step.kind != "erase"] or [np.zeros(0)])))
     inserted = max(0, after - before)
     return {"inserted": inserted, "replaced": given - inserted, "erased": max(0, before - after)}
-
-
-#: Writes steps, all or none.
-Write = Callable[[Sequence[Step], bool], WriteResult]
-
-
-class ShardedBatch:
-    """Changes that ShardedIndex.batch collects. `result` says what they did, after the with statement."""
-
-    def __init__(self, write: Write, view: View, round_to_float32: bool) -> None:
-        self._write = write
-        self._schema = view.schema
-        self._names = view.names
-        self._round_to_float32 = round_to_float32
-        self._steps: list[Step] | None = None  # within the with statement
-        self.result: WriteResult | None = None
-
-    def insert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep") -> None:
-        """As ShardedIndex.insert, when the with statement ends."""
-        self._add("insert", copied_rows(self._schema.rows_of(table, id, label, nulls, needs_ids=False)))
-
-    def upsert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep") -> None:
-        """As ShardedIndex.upsert, when the with statement ends."""
-        self._add("upsert", copied_rows(self._schema.rows_of(table, id, label, nulls, needs_ids=True)))
-
-    def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> None:
-        """As ShardedIndex.erase, when the with statement ends. A filter sees what the steps before have done."""
-        rows = rows_to_erase(self._names, ids, where)
-        self._add("erase", rows if isinstance(rows, _core.Filter) else rows.copy())
-
-    def _add(self, kind: str, rows: Any) -> None:
-        if self._steps is None:
-            raise InvalidArgument("a batch is collected within a with statement: with index.batch() as batch: ...")
-        self._steps.append(Step(kind, rows))
-
-    def __enter__(self) -> ShardedBatch:
-        self._steps = []
-        self.result = None
-        return self
-
-    def __exit__(
-        self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        steps, self._steps = self._steps or [], None
-        if type is None:
-            self.result = self._write(steps, self._round_to_float32)

@@ -28,7 +28,8 @@ import numpy as np
 from . import _core
 from ._errors import Error, FormatError, IoError, NoIndex
 from ._schema import Schema
-from ._sharded_steps import Step, steps_of
+from ._steps import Step, steps_of
+from ._writes import WriteOptions
 
 #: Versions of a shard that are kept for questions that began before a change.
 _KEPT_VERSIONS = 4
@@ -178,19 +179,19 @@ class Shard:
             assert self._newest is not None
             return self._newest.recovery()
 
-    def check(self, version: Version, steps: Sequence[Step], round_to_float32: bool) -> None:
+    def check(self, version: Version, steps: Sequence[Step], options: WriteOptions) -> None:
         """Raises what apply would, and changes nothing."""
         with self._lock:
             index = self._writable()
             if index.version() != version.number:
                 raise Stale(f"{self._directory} is at version {index.version()}, not {version.number}")
-            _core.check(index, steps_of(steps), round_to_float32)
+            _core.check(index, steps_of(steps), *options)
 
-    def apply(self, version: Version, steps: Sequence[Step], round_to_float32: bool) -> tuple[dict[str, Any], State]:
+    def apply(self, version: Version, steps: Sequence[Step], options: WriteOptions) -> tuple[dict[str, Any], State]:
         """Writes steps to a shard at this version; if it is at the next one, it has written them before."""
         with self._lock:
             index = self._writable()
-            result = _core.write(index, steps_of(steps), round_to_float32, version.number)
+            result = _core.write(index, steps_of(steps), *options, version.number)
             return result, self._state(self._refreshed(), version.history)
 
     def flush(self) -> State:

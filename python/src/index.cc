@@ -72,7 +72,7 @@ Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& co
   BuildOptions options = build_options(partitioning, std::move(cluster), num_partitions, leaf_rows,
                                        value_type, num_threads, std::move(devices), on_progress);
   options.stand_ins = stand_ins;
-  options.duplicates = kDuplicates.parse(duplicates);
+  options.duplicates = parse_duplicates(duplicates);
   const GilReleased released;
   try {
     return Index::build(table.view(), options);

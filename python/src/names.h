@@ -72,9 +72,6 @@ inline constexpr Names<Missing, 2> kMissing = {"missing",
 inline constexpr Names<Scale, 3> kScales = {
     "scale", {{{"none", Scale::none}, {"minmax", Scale::minmax}, {"zscore", Scale::zscore}}}};
 
-inline constexpr Names<Duplicates, 3> kDuplicates = {
-    "duplicates", {{{"error", Duplicates::error}, {"first", Duplicates::first}, {"last", Duplicates::last}}}};
-
 inline constexpr Names<Refreshed, 3> kRefreshed = {"what refresh found",
                                                    {{{"unchanged", Refreshed::unchanged},
                                                      {"advanced", Refreshed::advanced},

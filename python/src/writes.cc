@@ -81,9 +81,14 @@ auto taking_rows(Add add) {
   };
 }
 
-nb::dict write(Index& index, const Steps& steps, bool round_to_float32,
+WriteOptions write_options(bool round_to_float32, std::string_view duplicates) {
+  return {.round_to_float32 = round_to_float32, .duplicates = parse_duplicates(duplicates)};
+}
+
+nb::dict write(Index& index, const Steps& steps, bool round_to_float32, std::string_view duplicates,
                std::optional<std::uint64_t> expected_version) {
-  const WriteOptions options = {.round_to_float32 = round_to_float32, .expected_version = expected_version};
+  WriteOptions options = write_options(round_to_float32, duplicates);
+  options.expected_version = expected_version;
   return report(without_gil([&] { return steps.write(index, options); }));
 }
 
@@ -102,19 +107,22 @@ nb::dict update_rows(Index& index, std::size_t num_rows, const nb::list& attribu
 }
 
 // Opens all shards in this process for one batch, durably.
-nb::dict write_sharded(const nb::bytes& directory, const Steps& steps, bool round_to_float32) {
+nb::dict write_sharded(const nb::bytes& directory, const Steps& steps, bool round_to_float32,
+                       std::string_view duplicates) {
   const std::string path(directory.c_str(), directory.size());
+  const WriteOptions options = write_options(round_to_float32, duplicates);
   return report(without_gil([&] {
     ShardedIndex index = ShardedIndex::open(path, {.writable = true});
-    const WriteResult result = steps.write(index, {.round_to_float32 = round_to_float32});
+    const WriteResult result = steps.write(index, options);
     index.close();
     return result;
   }));
 }
 
 // Raises what write would.
-void check(const Index& index, const Steps& steps, bool round_to_float32) {
-  without_gil([&] { steps.check(index, {.round_to_float32 = round_to_float32}); });
+void check(const Index& index, const Steps& steps, bool round_to_float32, std::string_view duplicates) {
+  const WriteOptions options = write_options(round_to_float32, duplicates);
+  without_gil([&] { steps.check(index, options); });
 }
 
 // Those calls that take nothing and may wait for a disk.
@@ -140,7 +148,7 @@ void bind_writes(nb::module_& module) {
       .def("erase", &Steps::erase)
       .def("erase_where", &Steps::erase_where);
   module.def("write", write, nb::arg("index"), nb::arg("steps"), nb::arg("round_to_float32"),
-             nb::arg("expected_version") = nb::none());
+             nb::arg("duplicates"), nb::arg("expected_version") = nb::none());
   module.def("update", update_rows, nb::arg("index"), nb::arg("num_rows"), nb::arg("attributes"),
              nb::arg("columns"), nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(),
              nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"),

@@ -461,6 +461,32 @@ def test_rows_expire_with_the_batch_that_brings_new_ones(tmp_path):
     assert culmen.Index.open(tmp_path / "i").ids().tolist() == ids.tolist()
 
 
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_one_of_several_rows_with_an_id_is_inserted(keep):
+    rng, index = np.random.default_rng(4), culmen.Index.create(["a"], fields={"city": "text"})
+    expected = {}
+    for round in range(20):
+        ids = 100 * round + rng.integers(0, 20, 30)
+        rows = {"id": ids, "a": rng.random(30), "city": [f"city {n}" for n in rng.integers(0, 99, 30)]}
+        with pytest.raises(culmen.RowError, match="appears twice"):
+            index.insert(rows)
+        given = list(zip(ids.tolist(), rows["a"].tolist(), rows["city"]))
+        expected |= {id: (a, city) for id, a, city in (given[::-1] if keep == "first" else given)}
+        if round % 2:
+            assert index.insert(rows, duplicates=keep).inserted == len(set(ids.tolist()))
+        else:  # of a batch, whichever of its inserts has them
+            with index.batch(duplicates=keep) as batch:
+                for part in (slice(0, 10), slice(10, 30)):
+                    batch.insert({name: values[part] for name, values in rows.items()})
+            assert batch.result.inserted == len(set(ids.tolist()))
+    assert {id: (index.get(id)["a"], index.get(id)["city"]) for id in expected} == expected
+    assert len(index) == len(expected)
+    with pytest.raises(culmen.RowError, match="already in the index"):
+        index.insert(rows, duplicates=keep)
+    with pytest.raises(culmen.InvalidArgument, match="error, first, last"):
+        index.insert(rows, duplicates="both")
+
+
 def test_what_expires_is_said():
     index = culmen.Index.build({"a": [1.0, 2.0]})
     for empty in ("", " ", {}):

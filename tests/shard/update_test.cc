@@ -170,6 +170,83 @@ TEST(Duplicates, LeaveOneRowOfEachId) {
   }
 }
 
+// The rows of one insert, some with the ids of others.
+struct RepeatedRows {
+  std::vector<std::int64_t> ids;
+  std::vector<double> values;
+
+  RepeatedRows(std::int64_t first_id, std::mt19937_64& random) {
+    for (std::size_t row = 0; row < 1 + random() % 30; ++row) {
+      ids.push_back(first_id + static_cast<std::int64_t>(random() % 20));
+      values.push_back(static_cast<double>(random() % 1000));
+    }
+  }
+  TableView view() const {
+    return {.num_rows = ids.size(),
+            .attributes = {{"a"}},
+            .columns = {ColumnView(values)},
+            .ids = ids,
+            .labels = {}};
+  }
+};
+
+template <typename AnyIndex>
+void insert_repeated_rows(AnyIndex& index) {
+  std::mt19937_64 random(11);
+  std::map<std::int64_t, double> model = {{-5, 7}};
+  for (int round = 0; round < 60; ++round) {
+    const RepeatedRows one(40 * round, random), other(40 * round, random);  // a batch of two inserts
+    const Duplicates duplicates = round % 2 == 0 ? Duplicates::first : Duplicates::last;
+    const std::size_t num_before = model.size();
+    for (const RepeatedRows* rows : {&one, &other})
+      for (std::size_t row = 0; row < rows->ids.size(); ++row)
+        if (duplicates == Duplicates::last || !model.contains(rows->ids[row]))
+          model[rows->ids[row]] = rows->values[row];
+    const WriteBatch batch = WriteBatch().insert(one.view()).insert(other.view());
+    if (one.ids.size() > 20) {
+      EXPECT_THROW(index.write(batch), RowError);
+    }
+    const WriteResult result = index.write(batch, {.duplicates = duplicates});
+    EXPECT_EQ(result.inserted, model.size() - num_before);
+    EXPECT_EQ(result.replaced, 0u);
+    EXPECT_EQ(index.info().num_rows, model.size());
+  }
+  for (const auto& [id, value] : model) EXPECT_EQ(index.get(id)->values[0], value) << id;
+}
+
+TEST(Duplicates, OfOneBatchOfInsertsLeaveOneRowOfEachId) {
+  const std::array<std::int64_t, 1> ids = {-5};
+  const std::array<double, 1> values = {7};
+  const TableView table = {
+      .num_rows = 1, .attributes = {{"a"}}, .columns = {ColumnView(values)}, .ids = ids, .labels = {}};
+  Index index = Index::build(table, {.value_type = ValueType::float64});
+  insert_repeated_rows(index);
+  EXPECT_TRUE(index.verify(true).empty());
+  ShardedIndex::build(table, folder(), {.num_shards = 3, .build = {.value_type = ValueType::float64}});
+  ShardedIndex shards = ShardedIndex::open(folder(), {.writable = true});
+  insert_repeated_rows(shards);
+  shards.close();
+  std::filesystem::remove_all(folder());
+}
+
+TEST(Duplicates, OfWhatIsInTheIndexAreErrors) {
+  const std::array<std::int64_t, 3> ids = {1, 2, 2};
+  const std::array<double, 3> values = {0, 1, 2};
+  const TableView table = {
+      .num_rows = 3, .attributes = {{"a"}}, .columns = {ColumnView(values)}, .ids = ids, .labels = {}};
+  Index index = Index::build(table, {.duplicates = Duplicates::last});
+  for (const Duplicates duplicates : {Duplicates::error, Duplicates::first, Duplicates::last}) {
+    try {
+      index.insert(table, {.duplicates = duplicates});
+      FAIL();
+    } catch (const RowError& error) {
+      EXPECT_EQ(error.row(), 0u);
+      EXPECT_EQ(error.problem(), "id 1 is already in the index; upsert replaces rows");
+    }
+  }
+  EXPECT_EQ(index.get(2)->values[0], 2);
+}
+
 TEST(Duplicates, ErrorsNameTheRowsThatWereGiven) {
   const std::array<std::int64_t, 4> ids = {1, 1, 2, 3};
   const std::array<double, 4> values = {0, 1, 2, HUGE_VAL};

@@ -311,6 +311,22 @@ class InsertTest(IndexCase):
         self.insert("a,b\n" + "5,5\n" * 30, "--atomic")
         self.assertEqual((len(self.table()), self.info()["version"]), (33, before + 1))
 
+    def test_one_of_several_rows_with_an_id_is_kept(self):
+        rows = "id,a,b\n7,1,1\n8,2,2\n7,3,3\n7,4,4\n"
+        for shards in ((), ("--shards", 2)):
+            for policy, expected in (("first", (1, 1)), ("last", (4, 4))):
+                with self.subTest(policy, shards=shards):
+                    self.build("id,a,b\n1,1,-1\n", *shards)
+                    self.write("new.csv", rows)
+                    self.refused_and_unchanged("insert", "index", "new.csv", "--atomic", code=3, says="found 7 again")
+                    _, err = self.insert(rows, "--atomic", "--duplicates", policy)
+                    self.assertIn("index: 2 rows inserted\n  2 rows left out: another has its id\n", err)
+                    self.assertEqual(self.table(), {1: (1, -1), 7: expected, 8: (2, 2)})
+                    again = ("--atomic", "--duplicates", policy)
+                    self.refused_and_unchanged("insert", "index", "new.csv", *again, code=3, says="new.csv:2: id 7")
+                    shutil.rmtree(self.dir / "index")
+        self.refused("upsert", "index", "new.csv", "--duplicates", "last", code=2, says="--duplicates")
+
     def test_an_id_of_an_earlier_batch_is_an_error_as_well(self):
         self.build()
         self.write("new.csv", "id,a,b\n4,4,-4\n5,5,-5\n4,6,-6\n")

@@ -356,6 +356,9 @@ class ServeWritesTest(ServeCase):
             ("/insert", {"rows": [{**self.ROW, "attributes": {"price": 2**53 + 1}}]}, "float64 holds exactly"),
             ("/insert", {"rows": [self.ROW], "expected_version": 99}, "99"),
             ("/upsert", {"rows": [{"attributes": {"price": 1}}]}, "need their ids"),
+            ("/insert", {"rows": [self.ROW], "duplicates": "both"}, "error, first, last"),
+            ("/insert", {"rows": [self.ROW], "duplicates": True}, "duplicates: expected"),
+            ("/upsert", {"rows": [self.ROW], "duplicates": "first"}, "duplicates is for /insert"),
             ("/insert", {"rows": [self.ROW], "expire": 5}, "expire: expected"),
             ("/insert", {"rows": [self.ROW], "expire": " "}, "expire is empty"),
             ("/insert", {"rows": [self.ROW], "expire": "prize > 1"}, 'did you mean "price"'),
@@ -371,6 +374,14 @@ class ServeWritesTest(ServeCase):
             with self.subTest(body=body):
                 self.refuses(400, says, "POST", path, body, token=TOKEN)
         self.assertEqual(self.answer("GET", "/info")["version"], before)
+
+    def test_one_of_several_rows_with_an_id_is_kept(self):
+        self.serve_writable()
+        rows = [{"id": id, "attributes": {"price": price, "rating": 5}} for id, price in [(60, 1), (61, 2), (60, 3)]]
+        body = {"rows": rows, "duplicates": "last"}
+        self.assertEqual(self.answer("POST", "/insert", body, token=TOKEN)["inserted"], 2)
+        kept = self.answer("GET", "/get?ids=60,61")["rows"]
+        self.assertEqual([row["attributes"]["price"] for row in kept], [3, 2])
 
     def test_a_repeated_batch_is_written_once(self):
         self.serve_writable()

@@ -1,4 +1,4 @@
-"""Steps of a batch of changes, on their way to shards."""
+"""Steps of a batch of changes, which may be on their way to shards."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import _core
+from ._errors import InvalidArgument
+from ._queries import Where
 from ._tables import Columns, only_rows
-from ._writes import add_erase
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,10 @@ class Step:
     def add_to(self, steps: _core.Steps) -> None:
         if isinstance(self.rows, Columns):
             getattr(steps, self.kind)(**self.rows.arguments())
+        elif isinstance(self.rows, np.ndarray):
+            steps.erase(self.rows)
         else:
-            add_erase(steps, self.rows)
+            steps.erase_where(self.rows)
 
 
 def steps_of(parts: Sequence[Step]) -> _core.Steps:
@@ -43,3 +46,12 @@ def steps_of(parts: Sequence[Step]) -> _core.Steps:
     for part in parts:
         part.add_to(steps)
     return steps
+
+
+def with_expiry(rows: Step, names: _core.Index, expire: Where) -> list[Step]:
+    """An insert or upsert, and the rows that it erases, too."""
+    if expire is None:
+        return [rows]
+    if expire == {} or (isinstance(expire, str) and not expire.strip()):
+        raise InvalidArgument("expire is empty, which would erase every row; say which rows")
+    return [rows, Step("erase", _core.filter_of(names, expire))]
