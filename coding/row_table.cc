@@ -157,12 +157,11 @@ Texts read_texts(const RowReader& reader) {
   reader.each([&](std::size_t row, const ReadJson* value) {
     if (value == nullptr) {
       presence.set_missing(row);
+      texts.texts.append({});
     } else {
       if (!value->is_string()) refuse_value("a text", *value);
-      const auto& text = value->get_ref<const std::string&>();
-      texts.texts.bytes.insert(texts.texts.bytes.end(), text.begin(), text.end());
+      texts.texts.append(value->get_ref<const std::string&>());
     }
-    texts.texts.offsets.push_back(texts.texts.bytes.size());
   });
   texts.validity = std::move(presence).take();
   return texts;
@@ -205,11 +204,8 @@ void add_ids_and_labels(const ReadJson::array_t& rows, const Schema& schema, Tab
     if (const auto id = object.find("id"); id != object.end())
       table.ids.push_back(read_int64(id->second, what + "id"));
     if (!schema.has_labels) continue;
-    if (const auto label = object.find("label"); label != object.end()) {
-      const std::string text = read_text(label->second, what + "label");
-      table.labels.bytes.insert(table.labels.bytes.end(), text.begin(), text.end());
-    }
-    table.labels.offsets.push_back(table.labels.bytes.size());
+    const auto label = object.find("label");
+    table.labels.append(label == object.end() ? std::string() : read_text(label->second, what + "label"));
   }
 }
 

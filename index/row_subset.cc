@@ -42,11 +42,7 @@ ColumnView gathered_column(const ColumnView& column, std::span<const std::uint64
 Labels gathered_texts(const LabelsView& texts, std::span<const std::uint64_t> rows) {
   Labels gathered;
   gathered.offsets.push_back(0);
-  for (const std::uint64_t row : rows) {
-    const std::string_view text = texts[row];
-    gathered.bytes.insert(gathered.bytes.end(), text.begin(), text.end());
-    gathered.offsets.push_back(gathered.bytes.size());
-  }
+  for (const std::uint64_t row : rows) gathered.append(texts[row]);
   return gathered;
 }
 

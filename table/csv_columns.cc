@@ -19,11 +19,6 @@ void clear_bit(std::vector<std::uint8_t>& validity, std::size_t row) {
   validity[row / kBits] &= static_cast<std::uint8_t>(~(1u << row % kBits));
 }
 
-void append_text(Labels& texts, std::string_view text) {
-  texts.bytes.insert(texts.bytes.end(), text.begin(), text.end());
-  texts.offsets.push_back(texts.bytes.size());
-}
-
 void append_texts(Labels& texts, const TextCells& cells) {
   const std::uint64_t begin = texts.bytes.size();
   texts.bytes.insert(texts.bytes.end(), cells.bytes.begin(), cells.bytes.end());
@@ -100,7 +95,7 @@ void CsvColumns::append_row(const CsvRows& rows, std::size_t row, std::size_t& n
     } else if (auto* const integers = std::get_if<std::vector<std::int64_t>>(&columns_[i].values)) {
       integers->push_back(std::bit_cast<std::int64_t>(values[slot]));
     } else {
-      append_text(std::get<Labels>(columns_[i].values), rows.texts[slot][row]);
+      std::get<Labels>(columns_[i].values).append(rows.texts[slot][row]);
     }
   }
   while (next_missing < rows.missing.size() && rows.missing[next_missing].row < row) ++next_missing;

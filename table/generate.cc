@@ -134,11 +134,7 @@ void add_names(const HotelGenerator& hotels, Table& table) {
 void add_cities(const HotelGenerator& hotels, Table& table) {
   Texts cities;
   cities.texts.offsets.push_back(0);
-  for (std::size_t row = 0; row < table.num_rows; ++row) {
-    const std::string_view city = hotels.city(row);
-    cities.texts.bytes.insert(cities.texts.bytes.end(), city.begin(), city.end());
-    cities.texts.offsets.push_back(cities.texts.bytes.size());
-  }
+  for (std::size_t row = 0; row < table.num_rows; ++row) cities.texts.append(hotels.city(row));
   table.fields.push_back({"city", FieldRole::filter, {ColumnType::text}});
   table.field_columns.emplace_back(std::move(cities));
 }

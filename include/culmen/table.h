@@ -143,7 +143,14 @@ TableView row_major_table(std::span<const T> values, std::vector<Attribute> attr
 
 struct Labels {
   std::vector<char> bytes;
+  // Begin with 0. Empty: there are no labels, which differs from the labels of no rows.
   std::vector<std::uint64_t> offsets;
+
+  void append(std::string_view text) {
+    if (offsets.empty()) offsets.push_back(0);
+    bytes.insert(bytes.end(), text.begin(), text.end());
+    offsets.push_back(bytes.size());
+  }
 
   LabelsView view() const { return {bytes, offsets}; }
 };

@@ -94,8 +94,7 @@ UserRows<T>::UserRows(IndexMetadata columns) : like_(std::move(columns)), column
 
 template <typename T>
 void UserRows<T>::add_label(std::string_view label) {
-  labels_.bytes.insert(labels_.bytes.end(), label.begin(), label.end());
-  labels_.offsets.push_back(labels_.bytes.size());
+  labels_.append(label);
 }
 
 template <typename T>

@@ -45,10 +45,8 @@ TextColumn::TextColumn(Texts texts) : texts_(std::move(texts)) {
 }
 
 void TextColumn::add(std::string_view text) {
-  Labels& texts = texts_.texts;
-  texts.bytes.insert(texts.bytes.end(), text.begin(), text.end());
   const std::size_t row = size();
-  texts.offsets.push_back(texts.bytes.size());
+  texts_.texts.append(text);
   if (texts_.validity.empty()) return;
   texts_.validity.resize(row / 8 + 1);
   texts_.validity[row / 8] |= static_cast<std::uint8_t>(1 << row % 8);
@@ -61,7 +59,7 @@ void TextColumn::add_missing() {
     if (row % 8 != 0) texts_.validity.push_back(static_cast<std::uint8_t>((1 << row % 8) - 1));
   }
   texts_.validity.resize(row / 8 + 1);
-  texts_.texts.offsets.push_back(texts_.texts.bytes.size());
+  texts_.texts.append({});
 }
 
 void TextColumn::append(const TextColumn& other) {
