@@ -1,107 +1,15 @@
 #include "culmen/update.h"
 
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "culmen/error.h"
-#include "index/write/user_rows.h"
+#include "shard/complete_rows.h"
 
 namespace culmen {
-namespace {
-
-void check_names(const TableView& table, const Schema& schema) {
-  const auto refuse = [](const std::string& name) {
-    throw InvalidArgument("the index has no column \"" + name + "\" that an update could change");
-  };
-  for (const Attribute& attribute : table.attributes)
-    if (std::ranges::find(schema.attributes, attribute.name, &Attribute::name) == schema.attributes.end())
-      refuse(attribute.name);
-  for (const Field& field : table.fields)
-    if (std::ranges::find(schema.fields, field.name, &Field::name) == schema.fields.end()) refuse(field.name);
-}
-
-// The table's rows with all columns of the index.
-class CompleteRows {
- public:
-  CompleteRows(const Schema& schema, const TableView& table, std::vector<Row> rows)
-      : rows_(std::move(rows)), view_(table) {
-    view_.attributes = schema.attributes;
-    view_.columns.clear();
-    attributes_.resize(schema.attributes.size());
-    for (std::size_t i = 0; i < schema.attributes.size(); ++i) add_attribute(schema.attributes[i], table, i);
-    view_.fields = schema.fields;
-    view_.field_views.clear();
-    fields_.reserve(schema.fields.size());  // views point into them
-    for (std::size_t i = 0; i < schema.fields.size(); ++i) add_field(schema.fields[i], table, i);
-    if (!schema.has_labels || !table.labels.empty()) return;
-    labels_.offsets.push_back(0);
-    for (const Row& row : rows_) {
-      labels_.bytes.insert(labels_.bytes.end(), row.label.begin(), row.label.end());
-      labels_.offsets.push_back(labels_.bytes.size());
-    }
-    view_.labels = labels_.view();
-  }
-
-  const TableView& view() const { return view_; }
-
- private:
-  void add_attribute(const Attribute& attribute, const TableView& table, std::size_t position) {
-    const auto given = std::ranges::find(table.attributes, attribute.name, &Attribute::name);
-    if (given != table.attributes.end()) {
-      view_.columns.push_back(table.columns[static_cast<std::size_t>(given - table.attributes.begin())]);
-      return;
-    }
-    for (const Row& row : rows_) attributes_[position].push_back(row.values[position]);
-    view_.columns.emplace_back(attributes_[position]);
-  }
-
-  void add_field(const Field& field, const TableView& table, std::size_t position) {
-    const auto given = std::ranges::find(table.fields, field.name, &Field::name);
-    if (given != table.fields.end()) {
-      view_.fields[position].format = given->format;
-      view_.field_views.push_back(table.field_views[static_cast<std::size_t>(given - table.fields.begin())]);
-      return;
-    }
-    UserField& kept = fields_.emplace_back(field);
-    for (const Row& row : rows_) kept.add(row.fields[position]);
-    view_.field_views.push_back(kept.view());
-  }
-
-  std::vector<Row> rows_;
-  TableView view_;
-  std::vector<std::vector<double>> attributes_;
-  std::vector<UserField> fields_;
-  Labels labels_;
-};
-
-template <typename AnyIndex>
-WriteResult update_rows(AnyIndex& index, const TableView& table, const WriteOptions& options) {
-  const Schema schema = index.schema();
-  check_names(table, schema);
-  if (table.ids.size() != table.num_rows)
-    throw InvalidArgument("an update needs the ids of the rows that it changes");
-  std::vector<Row> rows;
-  std::vector<std::optional<Row>> found = index.get(table.ids);
-  for (std::size_t row = 0; row < found.size(); ++row) {
-    if (!found[row])
-      throw RowError(row,
-                     "id " + std::to_string(table.ids[row]) + " is not in the index; upsert inserts rows");
-    rows.push_back(std::move(*found[row]));
-  }
-  return index.upsert(CompleteRows(schema, table, std::move(rows)).view(), options);
-}
-
-}  // namespace
 
 WriteResult update(Index& index, const TableView& table, const WriteOptions& options) {
-  return update_rows(index, table, options);
+  return index.upsert(CompleteRows(index, table).view(), options);
 }
 
 WriteResult update(ShardedIndex& index, const TableView& table, const WriteOptions& options) {
-  return update_rows(index, table, options);
+  return index.upsert(CompleteRows(index, table).view(), options);
 }
 
 }  // namespace culmen

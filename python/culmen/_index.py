@@ -321,8 +321,8 @@ class Index(Searchable):
         >>> index.get(1)["price"], index.get(1)["stock"]
         (120, 5)
         """
-        columns = self._schema.some_columns_of(table, id, label)
-        return WriteResult(**_core.update(self._handle, **columns.arguments(), round_to_float32=round_to_float32))
+        columns = Step("update", self._schema.some_columns_of(table, id, label))
+        return written(self._handle, [columns], WriteOptions(round_to_float32))
 
     def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> int:
         """Erases rows and returns how many. Ids that are not in the index are ignored.

@@ -2,7 +2,8 @@
 
 First each part is cut into pieces, one a shard, which are files in the directory. Then each shard is built from its
 pieces. In between the coordinator, which sees no rows but those of attributes with a median or a mean to stand in,
-determines what the shards must agree on: types of columns, the type of values, and stand-ins.
+determines what the shards must agree on: types of columns, the type of values, and stand-ins. If one of several rows
+with an id is to be kept, a round before that leaves out the others.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ class PartReport:
 class Plan:
     """What all shards agree on."""
 
+    parts: Sequence[int]  # whose pieces have the rows
     schema: Any
     choice: Choice
     options: BuildOptions
@@ -137,8 +139,7 @@ def _cut_batches(
 
 def _cut_batch(batch: Any, first_row: int, num_shards: int, choice: Choice) -> Cut:
     """What the coordinator must know of the rows, and those of each shard; of no rows, their columns to shard 0."""
-    columns = source_of(batch).columns.items()
-    report = PartReport(len(batch), batch.schema, {name: _report_of(read_column(c, name)) for name, c in columns})
+    report = _report_of_rows(batch)
     rows, ids = _with_ids(batch, first_row, choice)
     if len(ids) == 0:
         return report, {0: rows}
@@ -169,22 +170,49 @@ def _in_order(calls: Iterator[Callable[[], T]], threads: int) -> Iterator[T]:
                 future.cancel()
 
 
-def build_shard(shard: int, num_parts: int, folder: str, directory: str, plan: Plan) -> tuple[str, int, bytes]:
-    """Builds a shard from its pieces, and saves it. Returns its uuid, version and statistics."""
-    import pyarrow
+def keep_distinct(shard: int, part: int, folder: str, num_shards: int, plan: Plan) -> PartReport:
+    """Writes the rows of a shard that are indexed, one of each id, as its piece of a further part, which it reports."""
+    table = _typed(_rows_of_shard(shard, folder, plan), plan)
+    if (dropped := take_table(table, plan.choice).dropped) is not None:
+        table = table.take(np.delete(np.arange(len(table)), dropped.astype(np.int64)))
+    ids, _ = read_ids(source_of(table).take(plan.choice.id, "the ids"), len(table))
+    table = table.take(_distinct(in_int64(ids), plan.options.duplicates))
+    with _Pieces(folder, part, num_shards) as pieces:
+        pieces.add({shard: table})
+    return _report_of_rows(table)
 
-    table = pyarrow.concat_tables(_read_pieces(folder, range(num_parts), shard), promote_options="permissive")
+
+def _distinct(ids: np.ndarray, keep: str) -> np.ndarray:
+    """The first or the last row of each id, in order."""
+    if keep == "first":
+        return np.sort(np.unique(ids, return_index=True)[1])
+    return np.sort(len(ids) - 1 - np.unique(ids[::-1], return_index=True)[1])
+
+
+def build_shard(shard: int, folder: str, directory: str, plan: Plan) -> tuple[str, int, bytes]:
+    """Builds a shard from its pieces, and saves it. Returns its uuid, version and statistics."""
+    table = _rows_of_shard(shard, folder, plan)
     choice = plan.choice
     if _NUMBER in table.column_names:
         choice = replace(choice, id=table.column(_NUMBER).to_numpy())
         table = table.drop_columns([_NUMBER])
-    table = table.cast(plan.schema) if table.num_columns else plan.schema.empty_table()
+    table = _typed(table, plan)
     try:
         handle = build(take_table(table, choice), plan.options)
     except InputError as error:
         raise InputError(f"{error} (rows of shard {shard})") from None
     handle.save(os.fsencode(directory), True)
     return (*_core.saved_version(os.fsencode(directory)), _core.statistics(handle, "none"))
+
+
+def _rows_of_shard(shard: int, folder: str, plan: Plan) -> Any:
+    import pyarrow
+
+    return pyarrow.concat_tables(_read_pieces(folder, plan.parts, shard), promote_options="permissive")
+
+
+def _typed(table: Any, plan: Plan) -> Any:
+    return table.cast(plan.schema) if table.num_columns else plan.schema.empty_table()
 
 
 # ---- parts and pieces
@@ -280,6 +308,11 @@ def _read_pieces(folder: str, parts: Sequence[int], shard: int, columns: list[st
 # ---- what the coordinator learns
 
 
+def _report_of_rows(rows: Any) -> PartReport:
+    columns = source_of(rows).columns.items()
+    return PartReport(len(rows), rows.schema, {name: _report_of(read_column(c, name)) for name, c in columns})
+
+
 def _report_of(column: Column) -> ColumnReport:
     if isinstance(column.values, _core.TextColumn):
         return ColumnReport(True, False, (), _smallest_hashes(column.values.to_list()))
@@ -331,6 +364,8 @@ class Coordinator:
             raise InvalidArgument("id names a column of the files")
         if choice.label is not None and not isinstance(choice.label, str):
             raise InvalidArgument("label names a column of the files")
+        if options.duplicates not in ("error", "first", "last"):
+            raise InvalidArgument(f'duplicates is "error", "first" or "last", not {options.duplicates!r}')
         generation = _next_generation(self._directory, self._overwrite)
         folder = os.path.join(self._directory, f"pieces-{uuid.uuid4().hex}")
         os.makedirs(folder)
@@ -341,10 +376,19 @@ class Coordinator:
                 for number, part in enumerate(parts)
             ]
             reports = self._map(cut, cuts)
-            plan = self._plan(reports, choice, options, folder)
+            plan = self._plan(reports, range(len(reports)), choice, options, folder)
+            if options.duplicates != "error" and choice.id is not None:
+                plan = self._of_distinct(plan, options, folder)
             self._build_shards(generation, folder, plan, reports)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _of_distinct(self, plan: Plan, options: BuildOptions, folder: str) -> Plan:
+        """The plan for one row of each id."""
+        further = len(plan.parts)
+        calls = [(shard, further, folder, self._num_shards, plan) for shard in range(self._num_shards)]
+        reports = self._map(keep_distinct, calls)
+        return self._plan(reports, [further], plan.choice, replace(options, duplicates="error"), folder)
 
     def _map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         results = self._tasks.map(_as_value(function), calls)
@@ -360,7 +404,14 @@ class Coordinator:
         counts = self._map(count_rows, [(part,) for part in parts])
         return [0, *np.cumsum(counts).tolist()][: len(parts)]
 
-    def _plan(self, reports: Sequence[PartReport], choice: Choice, options: BuildOptions, folder: str) -> Plan:
+    def _plan(
+        self,
+        reports: Sequence[PartReport],
+        parts: Sequence[int],
+        choice: Choice,
+        options: BuildOptions,
+        folder: str,
+    ) -> Plan:
         import pyarrow
 
         try:
@@ -385,12 +436,12 @@ class Coordinator:
             value_type = "float32" if fits else "float64"
         stand_ins = stand_ins_of(choice.missing, preferences)
         if num_rows == 0:  # the first batch determines them
-            return Plan(schema, choice, replace(options, value_type=value_type))
+            return Plan(parts, schema, choice, replace(options, value_type=value_type))
         determined = [
-            self._stand_in(name, preference, *stand_ins[name], columns[name].extremes, value_type, len(reports), folder)
+            self._stand_in(name, preference, *stand_ins[name], columns[name].extremes, value_type, parts, folder)
             for name, preference in preferences.items()
         ]
-        return Plan(schema, choice, replace(options, value_type=value_type, stand_ins=determined))
+        return Plan(parts, schema, choice, replace(options, value_type=value_type, stand_ins=determined))
 
     def _stand_in(
         self,
@@ -400,7 +451,7 @@ class Coordinator:
         number: float,
         extremes: tuple[float, ...],
         value_type: str,
-        num_parts: int,
+        parts: Sequence[int],
         folder: str,
     ) -> float:
         """As an index of this column alone determines it; of the extremes, where these do."""
@@ -408,7 +459,7 @@ class Coordinator:
 
         table: Any = {name: np.array(extremes or (np.nan,), dtype=np.float64)}
         if kind in ("median", "mean"):
-            pieces = [p for s in range(self._num_shards) for p in _read_pieces(folder, range(num_parts), s, [name])]
+            pieces = [p for s in range(self._num_shards) for p in _read_pieces(folder, parts, s, [name])]
             table = pyarrow.concat_tables(pieces, promote_options="permissive")
         given = number if kind == "number" else "worst" if kind == "refuse" else kind
         taken = take_table(table, Choice({name: preference}, missing=given))
@@ -420,7 +471,7 @@ class Coordinator:
     def _build_shards(self, generation: int, folder: str, plan: Plan, reports: Sequence[PartReport]) -> None:
         directories = [os.path.join(self._directory, f"shard-{generation}-{s}") for s in range(self._num_shards)]
         try:
-            calls = [(s, len(reports), folder, directory, plan) for s, directory in enumerate(directories)]
+            calls = [(s, folder, directory, plan) for s, directory in enumerate(directories)]
             built = self._map(build_shard, calls)
             next_id = sum(report.num_rows for report in reports) if plan.choice.id is None else 0
             _core.write_shards(os.fsencode(self._directory), generation, next_id, built)

@@ -78,8 +78,7 @@ class ShardedIndex(ShardedSearchable):
             cluster: the column that rows are grouped by within each shard.
 
         The other arguments are those of Index.build, and so are the answers. Only what a column of texts is for, if
-        `stored` does not say, depends on an estimate of how many of them differ; and rows that `nulls` or `duplicates`
-        leaves out count towards the type of values and towards what stands in for missing ones.
+        `stored` does not say, depends on an estimate of how many of them differ.
 
         Cost: memory for one shard at a time, and room in the directory for a copy of the table while it lasts.
         """
@@ -206,6 +205,11 @@ class ShardedIndex(ShardedSearchable):
         rows = self._view.schema.rows_of(table, id, label, nulls, needs_ids=True)
         return self._write(with_expiry(Step("upsert", rows), self._view.names, expire), WriteOptions(round_to_float32))
 
+    def update(self, table: Any, *, id: Any = None, label: Any = None, round_to_float32: bool = False) -> WriteResult:
+        """As Index.update: changes some columns of rows that are there. Each shard completes its rows itself."""
+        columns = Step("update", self._view.schema.some_columns_of(table, id, label))
+        return self._write([columns], WriteOptions(round_to_float32))
+
     def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> int:
         """As Index.erase: erases rows, by their ids or by a filter, and returns how many."""
         return self._write([Step("erase", rows_to_erase(self._view.names, ids, where))], WriteOptions()).erased
@@ -222,7 +226,7 @@ class ShardedIndex(ShardedSearchable):
 
     def _write(self, steps: Sequence[Step], options: WriteOptions) -> WriteResult:
         with self._as_writer() as writer:
-            if not self._view.has_stand_ins and any(step.kind != "erase" for step in steps):
+            if not self._view.has_stand_ins and any(step.kind in ("insert", "upsert") for step in steps):
                 result = writer.write_first(steps, options)
                 self.refresh()
                 writer.engine = self._engine  # of other shards

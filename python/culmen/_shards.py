@@ -185,13 +185,13 @@ class Shard:
             index = self._writable()
             if index.version() != version.number:
                 raise Stale(f"{self._directory} is at version {index.version()}, not {version.number}")
-            _core.check(index, steps_of(steps), *options)
+            _core.check(index, steps_of(steps, index), *options)
 
     def apply(self, version: Version, steps: Sequence[Step], options: WriteOptions) -> tuple[dict[str, Any], State]:
         """Writes steps to a shard at this version; if it is at the next one, it has written them before."""
         with self._lock:
             index = self._writable()
-            result = _core.write(index, steps_of(steps), *options, version.number)
+            result = _core.write(index, steps_of(steps, index), *options, version.number)
             return result, self._state(self._refreshed(), version.history)
 
     def flush(self) -> State:

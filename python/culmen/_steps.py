@@ -15,9 +15,10 @@ from ._tables import Columns, only_rows
 
 @dataclass(frozen=True)
 class Step:
-    """A change: of rows, which have ids; or to erase, those with some ids or those that pass a filter."""
+    """A change: of rows, which have ids; of some columns of rows; or to erase, those with some ids or those that pass a
+    filter."""
 
-    kind: str  # "insert", "upsert" or "erase"
+    kind: str  # "insert", "upsert", "update" or "erase"
     rows: Columns | np.ndarray | _core.Filter
 
     @property
@@ -32,8 +33,11 @@ class Step:
         assert not isinstance(self.rows, _core.Filter)
         return replace(self, rows=self.rows[keep] if isinstance(self.rows, np.ndarray) else only_rows(self.rows, keep))
 
-    def add_to(self, steps: _core.Steps) -> None:
-        if isinstance(self.rows, Columns):
+    def add_to(self, steps: _core.Steps, index: _core.Index | None) -> None:
+        if self.kind == "update":
+            assert isinstance(self.rows, Columns) and index is not None
+            steps.update(index, **self.rows.arguments())
+        elif isinstance(self.rows, Columns):
             getattr(steps, self.kind)(**self.rows.arguments())
         elif isinstance(self.rows, np.ndarray):
             steps.erase(self.rows)
@@ -41,10 +45,11 @@ class Step:
             steps.erase_where(self.rows)
 
 
-def steps_of(parts: Sequence[Step]) -> _core.Steps:
+def steps_of(parts: Sequence[Step], index: _core.Index | None = None) -> _core.Steps:
+    """For the index, which an update reads; it may be the only step, as it does not see what others do."""
     steps = _core.Steps()
     for part in parts:
-        part.add_to(steps)
+        part.add_to(steps, index)
     return steps
 
 

@@ -27,7 +27,7 @@ class WriteOptions(NamedTuple):
 
 
 def written(index: _core.Index, steps: Sequence[Step], options: WriteOptions) -> WriteResult:
-    return WriteResult(**_core.write(index, steps_of(steps), *options))
+    return WriteResult(**_core.write(index, steps_of(steps, index), *options))
 
 
 def rows_to_erase(names: _core.Index, ids: int | Iterable[int] | None, where: Where) -> np.ndarray | _core.Filter:

@@ -15,9 +15,9 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
-#include "culmen/update.h"
 #include "gil.h"
 #include "reports.h"
+#include "shard/complete_rows.h"
 #include "tables.h"
 
 namespace culmen::python {
@@ -36,6 +36,15 @@ class Steps {
   }
   void upsert(std::unique_ptr<HeldTable> rows) {
     batch_.upsert(rows->view());
+    tables_.push_back(std::move(rows));
+  }
+  // An upsert of rows of which the table may have some columns only: the others are those of the index, as it is now.
+  void update(const Index& index, std::unique_ptr<HeldTable> rows) {
+    try {
+      batch_.upsert(completed_.emplace_back(std::make_unique<CompleteRows>(index, rows->view()))->view());
+    } catch (const RowError& error) {
+      throw rows->in_given_table(error);
+    }
     tables_.push_back(std::move(rows));
   }
   void erase(Ids ids) {
@@ -67,6 +76,7 @@ class Steps {
 
   WriteBatch batch_;
   std::vector<std::unique_ptr<HeldTable>> tables_;
+  std::vector<std::unique_ptr<CompleteRows>> completed_;
   std::vector<Ids> ids_;
 };
 
@@ -92,18 +102,13 @@ nb::dict write(Index& index, const Steps& steps, bool round_to_float32, std::str
   return report(without_gil([&] { return steps.write(index, options); }));
 }
 
-nb::dict update_rows(Index& index, std::size_t num_rows, const nb::list& attributes, const nb::list& columns,
-                     const nb::list& fields, const nb::list& field_columns, const nb::object& ids,
-                     const nb::object& labels, const nb::object& dropped, std::string_view id_name,
-                     std::string_view label_name, bool round_to_float32) {
-  const HeldTable table(num_rows, attributes, columns, fields, field_columns, ids, labels, dropped, id_name,
-                        label_name);
-  try {
-    return report(
-        without_gil([&] { return update(index, table.view(), {.round_to_float32 = round_to_float32}); }));
-  } catch (const RowError& error) {
-    throw table.in_given_table(error);
-  }
+void update(Steps& steps, const Index& index, std::size_t num_rows, const nb::list& attributes,
+            const nb::list& columns, const nb::list& fields, const nb::list& field_columns,
+            const nb::object& ids, const nb::object& labels, const nb::object& dropped,
+            std::string_view id_name, std::string_view label_name) {
+  auto rows = std::make_unique<HeldTable>(num_rows, attributes, columns, fields, field_columns, ids, labels,
+                                          dropped, id_name, label_name);
+  without_gil([&] { steps.update(index, std::move(rows)); });
 }
 
 // Opens all shards in this process for one batch, durably.
@@ -145,14 +150,13 @@ void bind_writes(nb::module_& module) {
       .def("upsert", taking_rows(&Steps::upsert), nb::arg("num_rows"), nb::arg("attributes"),
            nb::arg("columns"), nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(),
            nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"))
+      .def("update", update, nb::arg("index"), nb::arg("num_rows"), nb::arg("attributes"), nb::arg("columns"),
+           nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(), nb::arg("labels").none(),
+           nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"))
       .def("erase", &Steps::erase)
       .def("erase_where", &Steps::erase_where);
   module.def("write", write, nb::arg("index"), nb::arg("steps"), nb::arg("round_to_float32"),
              nb::arg("duplicates"), nb::arg("expected_version") = nb::none());
-  module.def("update", update_rows, nb::arg("index"), nb::arg("num_rows"), nb::arg("attributes"),
-             nb::arg("columns"), nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(),
-             nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"),
-             nb::arg("round_to_float32"));
   module.def("write_sharded", write_sharded);
   module.def("check", check);
   module.def("flush", released(&Index::flush));

@@ -323,6 +323,39 @@ def test_shards_are_clustered(cluster, tmp_path):
         cluster.build(table, tmp_path / "t", ATTRIBUTES, shards=3, id="id", cluster="nothing")
 
 
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_one_of_several_rows_with_an_id_is_built(cluster, tmp_path, keep):
+    table = table_of(600, seed=27)
+    table = table.set_column(table.column_names.index("id"), "id", pa.array(np.arange(600) * 7 % 400))
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id", duplicates=keep)
+    files = files_of(table, tmp_path / "files", 3)
+    with pytest.raises(culmen.InputError, match="ids must be unique"):
+        cluster.build(files, tmp_path / "s", ATTRIBUTES, shards=2, id="id")
+    index = cluster.build(files, tmp_path / "s", ATTRIBUTES, shards=2, id="id", duplicates=keep)
+    assert len(index) == 400
+    ask_both(index, whole, np.random.default_rng(28), 20, with_rows=1)
+    assert list(index.schema) == list(whole.schema)
+    options = {"id": "id", "duplicates": keep, "nulls": "drop"}  # which comes first
+    ask_both(
+        cluster.build(files, tmp_path / "t", ATTRIBUTES, shards=5, **options),
+        culmen.Index.build(table, ATTRIBUTES, **options),
+        np.random.default_rng(29),
+        20,
+    )
+    with pytest.raises(culmen.InvalidArgument, match="duplicates"):
+        cluster.build(files, tmp_path / "u", ATTRIBUTES, shards=2, id="id", duplicates="both")
+
+
+def test_an_empty_index_has_no_rows_to_update(tmp_path):
+    culmen.ShardedIndex.build({"id": np.zeros(0, int), "a": np.zeros(0)}, tmp_path / "s", ["a"], shards=2, id="id")
+    with culmen.ShardedIndex.open(tmp_path / "s", writable=True) as index:
+        with pytest.raises(culmen.RowError, match="id 5 is not in the index"):
+            index.update({"id": [5], "a": [1.0]})
+        index.insert({"id": [5], "a": [1.0]})
+        assert index.update({"id": [5], "a": [2.0]}).replaced == 1
+        assert index.get(5)["a"] == 2
+
+
 def test_rows_without_ids_have_their_numbers(cluster, tmp_path):
     table = table_of(400, seed=5).drop_columns(["id"])
     whole = culmen.Index.build(table, ATTRIBUTES, nulls="drop")
@@ -695,6 +728,12 @@ def test_changes_are_those_of_one_index(cluster, tmp_path):
             assert_same_change(index.insert(rows), whole.insert(rows))
             rows = rows_of(rng, rng.choice(1500, 20, replace=False) - 600)
             assert_same_change(index.upsert(rows), whole.upsert(rows))
+            ids = np.concatenate([whole.ids()[:30], [int(whole.ids()[4])]])  # one twice: the last counts
+            changed = rows_of(rng, ids)
+            changed = {name: changed[name] for name in ("id", "stars", "brand", "name")[: int(rng.integers(2, 5))]}
+            assert_same_change(index.update(changed), whole.update(changed))
+            rows, keep = rows_of(rng, rng.integers(0, 20, 40) + whole.info.next_id), str(rng.choice(["first", "last"]))
+            assert_same_change(index.insert(rows, duplicates=keep), whole.insert(rows, duplicates=keep))
             ids = rng.choice(1500, 100, replace=False) - 600
             assert index.erase(ids) == whole.erase(ids)
             with index.batch() as batch, whole.batch() as of_whole:
@@ -717,6 +756,13 @@ def test_changes_are_those_of_one_index(cluster, tmp_path):
         with pytest.raises(culmen.RowError, match="row 10: ") as caught:
             index.insert(rows, expire="price > 1")
         assert caught.value.row == 9
+        with pytest.raises(culmen.RowError, match="row 3: id 12345678 is not in the index") as caught:
+            index.update({"id": [known, int(whole.ids()[1]), 12345678], "stars": [1, 2, 3]})
+        assert caught.value.row == 2
+        with pytest.raises(culmen.InvalidArgument, match="no column 'starz'"):
+            index.update({"id": [known], "starz": [1]})
+        with pytest.raises(culmen.RowError, match="appears twice"):
+            index.insert(rows_of(rng, [7777777, 7777777]))
         ask_both(index, whole, rng, 5, with_rows=1)
         assert index.verify() == []
         reader.refresh()
