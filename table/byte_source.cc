@@ -86,10 +86,10 @@ bool FileSource::rewind() {
   return true;
 }
 
-std::optional<std::size_t> FileSource::read_available(char* out, std::size_t num_bytes) {
-  constexpr int kPatienceMilliseconds = 100;
+std::optional<std::size_t> FileSource::read_available(char* out, std::size_t num_bytes,
+                                                      std::chrono::milliseconds patience) {
   pollfd waiting{descriptor_, POLLIN, 0};
-  const int num_ready = ::poll(&waiting, 1, kPatienceMilliseconds);
+  const int num_ready = ::poll(&waiting, 1, static_cast<int>(patience.count()));
   if (num_ready == 0 || (num_ready < 0 && errno == EINTR))
     return std::nullopt;  // the caller checks for signals
   const ssize_t got = ::read(descriptor_, out, num_bytes);
@@ -112,7 +112,7 @@ SampledSource::SampledSource(ByteSource& pipe, std::size_t num_bytes, const std:
   const auto has_two_lines = [&] { return std::count(sample_.data(), sample_.data() + num_read, '\n') >= 2; };
   while (!is_whole_ && num_read < sample_.size() && !has_two_lines()) {
     const std::optional<std::size_t> got =
-        source_.read_available(sample_.data() + num_read, sample_.size() - num_read);
+        source_.read_available(sample_.data() + num_read, sample_.size() - num_read, kPatience);
     is_whole_ = got == std::size_t{0};
     num_read += got.value_or(0);
     if (!got) on_wait();
@@ -132,9 +132,10 @@ std::size_t SampledSource::read(char* out, std::size_t num_bytes) {
   return count == num_bytes ? count : count + source_.read(out + count, num_bytes - count);
 }
 
-std::optional<std::size_t> SampledSource::read_available(char* out, std::size_t num_bytes) {
+std::optional<std::size_t> SampledSource::read_available(char* out, std::size_t num_bytes,
+                                                         std::chrono::milliseconds patience) {
   const std::size_t count = take_sample(out, num_bytes);
-  return count > 0 ? count : source_.read_available(out, num_bytes);
+  return count > 0 ? count : source_.read_available(out, num_bytes, patience);
 }
 
 bool SampledSource::rewind() {

@@ -1,6 +1,7 @@
 // Sources of bytes: memory, a file, standard input, or a decompressor of another source.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,9 @@ struct Progress {
   std::uint64_t total_bytes = 0;  // 0: unknown
 };
 
+// How long to wait for data before looking at signals and clocks.
+inline constexpr std::chrono::milliseconds kPatience{100};
+
 // Not thread-safe: one call at a time.
 class ByteSource {
  public:
@@ -24,8 +28,9 @@ class ByteSource {
   // Fills `out` and returns num_bytes; fewer only at the end. Throws IoError or InputError.
   virtual std::size_t read(char* out, std::size_t num_bytes) = 0;
 
-  // Reads what is available, at most num_bytes. Returns 0 only at the end, nullopt if nothing arrived for 0.1 s.
-  virtual std::optional<std::size_t> read_available(char* out, std::size_t num_bytes) {
+  // Reads what is available, at most num_bytes. Returns 0 only at the end, nullopt if nothing arrived within `patience`.
+  virtual std::optional<std::size_t> read_available(char* out, std::size_t num_bytes,
+                                                    std::chrono::milliseconds /*patience*/) {
     return read(out, num_bytes);
   }
 
@@ -68,7 +73,8 @@ class FileSource : public ByteSource {
   FileSource& operator=(const FileSource&) = delete;
 
   std::size_t read(char* out, std::size_t num_bytes) override;
-  std::optional<std::size_t> read_available(char* out, std::size_t num_bytes) override;
+  std::optional<std::size_t> read_available(char* out, std::size_t num_bytes,
+                                            std::chrono::milliseconds patience) override;
   std::optional<std::uint64_t> num_bytes() const override { return size_; }
   bool rewind() override;
   Progress progress() const override { return {position_, size_.value_or(0)}; }
@@ -95,7 +101,8 @@ class SampledSource : public ByteSource {
   bool is_whole() const { return is_whole_; }  // the sample ends the source
 
   std::size_t read(char* out, std::size_t num_bytes) override;
-  std::optional<std::size_t> read_available(char* out, std::size_t num_bytes) override;
+  std::optional<std::size_t> read_available(char* out, std::size_t num_bytes,
+                                            std::chrono::milliseconds patience) override;
   std::optional<std::uint64_t> num_bytes() const override { return source_.num_bytes(); }
   bool rewind() override;
   Progress progress() const override { return source_.progress(); }

@@ -1,5 +1,7 @@
 #include "table/csv_batches.h"
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -28,12 +30,17 @@ class BatchSink : public CsvRowSink {
   void begin(const CsvSchema& schema, const std::vector<CellKinds>& first_rows) override;
   void take(const CsvWindow& window) override;
   void wait() override;
+  std::chrono::milliseconds patience() const override;
   BatchTotals finish();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void take_chunk(const CsvRows& chunk, std::uint64_t num_lines_before);
   void take_row(const CsvRows& chunk, std::size_t row, std::uint64_t num_lines_before);
   void drop_row();
+  bool has_deadline() const { return batches_.max_delay && columns_.num_rows() > 0; }
+  void hand_out_if_due();
   void hand_out();
   TableView view() const;
   ColumnView values_view(std::size_t column) const;
@@ -49,6 +56,7 @@ class BatchSink : public CsvRowSink {
 
   // The batch that is being filled.
   std::uint64_t first_row_;
+  Clock::time_point deadline_;  // if has_deadline()
   TableLayout layout_;
   CsvColumns columns_;
   std::size_t next_missing_ = 0;  // in the chunk
@@ -76,6 +84,7 @@ void BatchSink::take(const CsvWindow& window) {
     take_chunk(chunk, num_lines);
     num_lines += chunk.num_lines;
   }
+  hand_out_if_due();
 }
 
 void BatchSink::take_chunk(const CsvRows& chunk, std::uint64_t num_lines_before) {
@@ -93,12 +102,9 @@ void BatchSink::take_row(const CsvRows& chunk, std::size_t row, std::uint64_t nu
   ++num_seen_;
   if (schema_->id) ids_.push_back(chunk.ids[row]);
   lines_.add(columns_.num_rows(), num_lines_before + 1 + chunk.lines.line_of(row));
-  if (schema_->label) {
-    const std::string_view label = chunk.labels[row];
-    labels_.bytes.insert(labels_.bytes.end(), label.begin(), label.end());
-    labels_.offsets.push_back(labels_.bytes.size());
-  }
+  if (schema_->label) labels_.append(chunk.labels[row]);
   columns_.append_row(chunk, row, next_missing_);
+  if (columns_.num_rows() == 1 && batches_.max_delay) deadline_ = Clock::now() + *batches_.max_delay;
   if (columns_.num_rows() == batches_.batch_rows) hand_out();
 }
 
@@ -108,7 +114,18 @@ void BatchSink::drop_row() {
   if (!schema_->id) dropped_rows_.push_back(num_seen_ - 1 - first_row_);
 }
 
+std::chrono::milliseconds BatchSink::patience() const {
+  if (!has_deadline()) return kPatience;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+  return std::clamp(left, std::chrono::milliseconds(0), kPatience);
+}
+
+void BatchSink::hand_out_if_due() {
+  if (has_deadline() && Clock::now() >= deadline_) hand_out();
+}
+
 void BatchSink::wait() {
+  if (batches_.max_delay) return hand_out_if_due();
   constexpr int kMaxWaits = 10;
   if (++num_waits_ == kMaxWaits && columns_.num_rows() > 0) hand_out();
 }

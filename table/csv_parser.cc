@@ -148,10 +148,12 @@ CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOpti
 }
 
 void CsvParser::parse(CsvRowSink& sink) {
-  windows_.on_wait([this, &sink] {
-    report_progress();
-    sink.wait();
-  });
+  windows_.on_wait(
+      [this, &sink] {
+        report_progress();
+        sink.wait();
+      },
+      [&sink] { return sink.patience(); });
   std::string_view rest = determine_columns(skip_records(read_header()));
   sink.begin(schema_, kinds_);
   for (;;) {

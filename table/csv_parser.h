@@ -41,8 +41,9 @@ class CsvRowSink {
   // They live as long as the parser.
   virtual void begin(const CsvSchema& schema, const std::vector<CellKinds>& first_rows) = 0;
   virtual void take(const CsvWindow& window) = 0;
-  // Called ten times a second while a pipe has no data.
+  // Called while a pipe has no data, each time that none has come for as long as patience() said before.
   virtual void wait() {}
+  virtual std::chrono::milliseconds patience() const { return kPatience; }
 };
 
 class CsvParser {

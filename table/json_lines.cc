@@ -58,11 +58,13 @@ class JsonLinesSource : public ByteSource {
     return done;
   }
 
-  std::optional<std::size_t> read_available(char* out, std::size_t num_bytes) override {
+  std::optional<std::size_t> read_available(char* out, std::size_t num_bytes,
+                                            std::chrono::milliseconds patience) override {
     if (const std::size_t done = take(out, num_bytes); done > 0 || is_at_end_) return done;
     const std::size_t begin = pending_.size();
     pending_.resize(begin + kReadBytes);
-    const std::optional<std::size_t> got = lines_->read_available(pending_.data() + begin, kReadBytes);
+    const std::optional<std::size_t> got =
+        lines_->read_available(pending_.data() + begin, kReadBytes, patience);
     pending_.resize(begin + got.value_or(0));
     is_at_end_ = got == std::size_t{0};
     if (got) transcode();

@@ -32,12 +32,20 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
                         ".fbin, and - for CSV from standard input");
 }
 
+[[noreturn]] void throw_cannot_keep_delay(const std::string& path, const std::string& what) {
+  throw InvalidArgument(
+      path + " is " + what +
+      ", whose batches are only handed out full: without a longest delay it is read, and with one "
+      "what is piped as plain CSV or JSON Lines");
+}
+
 // A text file, decompressed, and its delimiter.
 struct DelimitedSource {
   std::unique_ptr<io::ByteSource> source;
   std::string name;
   char delimiter = ',';
   bool is_json_lines = false;
+  bool is_compressed_pipe = false;
 };
 
 using Decompress = std::unique_ptr<io::ByteSource> (*)(std::unique_ptr<io::ByteSource>, std::string name);
@@ -60,8 +68,9 @@ DelimitedSource open_delimited(const std::string& path) {
   if (!is_json_lines && !is_tsv && !name.ends_with(".csv") && !name.ends_with(".txt"))
     throw_unknown_format(path);
   std::unique_ptr<io::ByteSource> source = std::make_unique<io::FileSource>(path);
+  const bool is_compressed_pipe = decompress != nullptr && !source->num_bytes();
   if (decompress != nullptr) source = decompress(std::move(source), path);
-  return {std::move(source), path, is_tsv ? '\t' : ',', is_json_lines};
+  return {std::move(source), path, is_tsv ? '\t' : ',', is_json_lines, is_compressed_pipe};
 }
 
 using OpenMatrix = void (*)(io::ByteSource&, const std::string& name, const io::MatrixReading&);
@@ -93,6 +102,7 @@ BatchTotals read_table_in_batches(const std::string& path, const ReadOptions& op
   if (batches.batch_rows == 0) throw InvalidArgument("batch_rows is 0; a batch has at least one row");
   if (const OpenMatrix open = matrix_opener(path)) {
     io::FileSource source(path);
+    if (batches.max_delay && !source.num_bytes()) throw_cannot_keep_delay(path, "a pipe of a matrix");
     BatchTotals totals;
     open(source, path, [&](io::ByteSource& values, const io::MatrixFormat& format) {
       totals = io::read_matrix_in_batches(values, format, path, options, batches, take);
@@ -100,6 +110,7 @@ BatchTotals read_table_in_batches(const std::string& path, const ReadOptions& op
     return totals;
   }
   DelimitedSource text = open_delimited(path);
+  if (batches.max_delay && text.is_compressed_pipe) throw_cannot_keep_delay(path, "a compressed pipe");
   if (text.is_json_lines)
     return io::read_json_lines_in_batches(std::move(text.source), text.name, options, batches, take);
   return io::read_csv_in_batches(*text.source, text.name, options, text.delimiter, batches, take);

@@ -49,7 +49,8 @@ void WindowStream::start_reading_ahead() {
 std::size_t WindowStream::read_what_comes(char* out, std::size_t num_wanted) {
   std::size_t num_read = 0;
   while (num_read < window_bytes_) {
-    const std::optional<std::size_t> got = source_.read_available(out + num_read, window_bytes_ - num_read);
+    const std::optional<std::size_t> got =
+        source_.read_available(out + num_read, window_bytes_ - num_read, patience_ ? patience_() : kPatience);
     is_last_ = got == std::size_t{0};
     num_read += got.value_or(0);
     if (is_last_ || (got && num_read >= num_wanted) || (!got && num_read > 0)) break;

@@ -2,6 +2,7 @@
 // processes the current one.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,9 +27,12 @@ class WindowStream {
   // `max_carry_bytes`: the longest carry that next() will ever be given.
   WindowStream(ByteSource& source, std::size_t window_bytes, std::size_t max_carry_bytes, ReadPolicy policy);
 
-  // For ReadPolicy::as_it_comes: next() calls it ten times a second while no data arrives, and passes on what it
-  // throws.
-  void on_wait(std::function<void()> on_wait) { on_wait_ = std::move(on_wait); }
+  // For ReadPolicy::as_it_comes: next() calls on_wait when no data has arrived for as long as patience() said, and passes
+  // on what it throws.
+  void on_wait(std::function<void()> on_wait, std::function<std::chrono::milliseconds()> patience) {
+    on_wait_ = std::move(on_wait);
+    patience_ = std::move(patience);
+  }
 
   // Returns the next window. `carry` must be a tail of the window that was returned last, which is invalid afterwards.
   std::string_view next(std::string_view carry);
@@ -46,6 +50,7 @@ class WindowStream {
   const std::size_t max_carry_bytes_;  // memory that no carry uses is never touched
   const ReadPolicy policy_;
   std::function<void()> on_wait_;
+  std::function<std::chrono::milliseconds()> patience_;
   ByteSource& source_;
   std::unique_ptr<char[]> buffers_[2];  // each: space for the carry, then the window
   int next_ = 0;                        // the buffer that is filled next: 0 or 1

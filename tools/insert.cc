@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tools/commands.h"
+#include "tools/duration.h"
 #include "tools/insert_rows.h"
 #include "tools/rejects.h"
 #include "tools/whole_number.h"
@@ -96,6 +97,16 @@ void add_writing_options(CLI::App& command, InsertArguments& arguments) {
                            ->transform(whole_number<std::uint64_t>(1))
                            ->type_name("ROWS")
                            ->group("Writing");
+  CLI::Option* delay =
+      command
+          .add_option_function<std::string>(
+              "--max-delay",
+              [&arguments](const std::string& text) { arguments.max_delay = parse_duration(text, "--max-delay"); },
+              "From a pipe, write rows at the latest so long after the first of a batch was read, also if "
+              "no\n"
+              "others come, as in 200ms, 5s or 2min (default: when none has come for a second)")
+          ->type_name("DURATION")
+          ->group("Writing");
   CLI::Option* skip = command
                           .add_option("--skip", arguments.skip_rows,
                                       "Skip so many rows at the beginning, to continue after an error")
@@ -106,6 +117,7 @@ void add_writing_options(CLI::App& command, InsertArguments& arguments) {
       .add_flag("--atomic", arguments.atomic,
                 "Write all rows of INPUT or none: reads all of it into memory first")
       ->excludes(batch)
+      ->excludes(delay)
       ->excludes(skip)
       ->group("Writing");
   CLI::Option* expire =
@@ -130,7 +142,7 @@ constexpr std::string_view kBatches =
     "or Ctrl-C the command says how many rows of INPUT are in the index, if it wrote any, and --skip "
     "continues\n"
     "after them; else start again with the same --skip.\n"
-    "From a pipe a batch also ends when no data has arrived for a second.\n\n";
+    "From a pipe a batch also ends when no data has arrived for a second, or as --max-delay says.\n\n";
 
 void add_change(Program& program, Change change, CLI::App& command, std::string_view footer) {
   const auto arguments = std::make_shared<InsertArguments>();

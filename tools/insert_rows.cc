@@ -239,7 +239,9 @@ ExitCode report_failure(Writer& writer, const InsertArguments& arguments) {
 BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& options, Writer& writer) try {
   if (!arguments.atomic)
     return read_table_in_batches(arguments.input, options,
-                                 {.batch_rows = arguments.batch_rows, .skip_rows = arguments.skip_rows},
+                                 {.batch_rows = arguments.batch_rows,
+                                  .skip_rows = arguments.skip_rows,
+                                  .max_delay = arguments.max_delay},
                                  [&](const TableBatch& batch) { writer.write(batch); });
   const Table table = read_table(arguments.input, options);
   if (table.num_rows > 0 || !table.dropped_rows.empty())

@@ -1,6 +1,7 @@
 // The work of the commands insert and upsert: writes the rows of a table to an index, batch by batch.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +31,7 @@ struct InsertArguments {
   std::optional<std::string> expire;
   std::string durability = "sync";
   std::uint64_t batch_rows = 10'000;
+  std::optional<std::chrono::milliseconds> max_delay;
   std::uint64_t skip_rows = 0;
   bool atomic = false;
   int num_threads = 0;

@@ -1,6 +1,7 @@
 // Reads tables from files (CSV, NPY, fvecs, fbin), writes them, and generates synthetic ones.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -98,6 +99,8 @@ struct TableBatch {
 struct BatchOptions {
   std::size_t batch_rows = 10'000;  // at most, in one batch
   std::uint64_t skip_rows = 0;      // input rows at the beginning to skip, whatever they hold
+  // How long the first row of a batch may wait for others, in a pipe. nullopt: until nothing has come for a second.
+  std::optional<std::chrono::milliseconds> max_delay = {};
 };
 
 struct BatchTotals {
@@ -111,8 +114,10 @@ struct BatchTotals {
 // checked to be unique only within a batch. All full batches before a faulty row are delivered before the error is
 // thrown. Without a schema, the types of CSV columns are those of the first rows.
 //
-// Standard input, if it is a pipe, is read as data arrives: after a pause of a second, the rows read so far are
-// delivered as a batch. Memory: the batch, and some MB of the file; an NPY file in Fortran order is read as a whole.
+// A pipe, as standard input may be, is read as data arrives: after a pause of a second, or BatchOptions::max_delay after
+// its first row was read, a batch is delivered with the rows that it has. A compressed pipe and one of a matrix fill their
+// batches; with a max_delay they are InvalidArgument. Memory: the batch, and some MB of the file; an NPY file in Fortran
+// order is read as a whole.
 BatchTotals read_table_in_batches(const std::string& path, const ReadOptions& options,
                                   const BatchOptions& batches,
                                   const std::function<void(const TableBatch&)>& take);

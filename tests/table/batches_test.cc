@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -472,6 +473,72 @@ TEST_F(StandardInput, HandsOutWhatThereIsAfterAPause) {
   });
   EXPECT_EQ(found.columns[0], (std::vector<double>{1, 25}));
   EXPECT_EQ(found.sizes, (Sizes{1, 1}));
+}
+
+// A row comes every 50 ms, so there is never a pause of a second.
+TEST_F(StandardInput, HandsOutWhatThereIsAfterTheLongestDelay) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kDelay(250);
+  Collected found;
+  send("a\n0\n");
+  const Clock::time_point begin = Clock::now();
+  std::vector<std::chrono::duration<double>> delays;
+  std::thread feed([&] {
+    for (int row = 1; row < 12; ++row) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      send(std::to_string(row) + "\n");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));  // a silent pipe
+    end();
+  });
+  read_table_in_batches("-", {}, {.batch_rows = 100, .max_delay = kDelay}, [&](const TableBatch& batch) {
+    found.take(batch);
+    const auto first_row =
+        std::chrono::milliseconds(50 * static_cast<int>(found.columns[0].size() - batch.rows.num_rows));
+    delays.push_back(Clock::now() - begin - first_row);
+  });
+  feed.join();
+  EXPECT_EQ(found.columns[0], (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_GE(found.sizes.size(), 2u);  // 3 on an idle machine
+  EXPECT_LE(found.sizes.size(), 4u);
+  for (const auto delay : delays) {
+    EXPECT_GE(delay, kDelay);
+    EXPECT_LT(delay, std::chrono::seconds(1)) << "not before the pipe ended, or a pause";
+  }
+}
+
+// As long as it may wait for others, a row does, though nothing comes for a second.
+TEST_F(StandardInput, WaitsForTheLongestDelayThroughAPause) {
+  Collected found;
+  send("a\n1\n");
+  std::thread feed([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    send("2\n");
+    end();
+  });
+  read_table_in_batches("-", {}, {.batch_rows = 100, .max_delay = std::chrono::minutes(5)},
+                        [&](const TableBatch& batch) { found.take(batch); });
+  feed.join();
+  EXPECT_EQ(found.sizes, (Sizes{2}));
+}
+
+TEST(Batches, OfCompressedPipesAndMatricesInPipesKnowNoDelay) {
+  const ScratchFolder folder;
+  for (const char* name : {"t.csv.gz", "t.npy"}) {
+    const std::string path = folder.path() + "/" + name;
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    const int writer = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // or opening it for reading would wait
+    const auto read = [&] {
+      read_table_in_batches(path, {}, {.max_delay = std::chrono::seconds(1)}, [](const TableBatch&) {});
+    };
+    EXPECT_NE(error_of<InvalidArgument>(read).find("without a longest delay it is read"), std::string::npos);
+    ::close(writer);
+  }
+  const std::string file = folder.write("file.npy", matrix_file(false, 9));
+  std::size_t num_rows = 0;
+  read_table_in_batches(file, {}, {.max_delay = std::chrono::seconds(1)},
+                        [&](const TableBatch& batch) { num_rows += batch.rows.num_rows; });
+  EXPECT_EQ(num_rows, 9u);
 }
 
 TEST_F(StandardInput, IsLookedAtAfterAPauseHoweverLittleHasCome) {

@@ -180,6 +180,13 @@ class InsertTest(IndexCase):
             (["--new-ids", "--id", "id"], "--id"),
             (["--threads", "-1"], "--threads"),
             (["--attributes", "a,a"], "twice"),
+            (["--duplicates", "both"], "first"),
+            (["--duplicates", "last"], "--atomic"),
+            (["--max-delay", "5"], "--max-delay: expected a whole number with its unit"),
+            (["--max-delay", "1e3s"], "5s"),
+            (["--max-delay", "-1s"], "5s"),
+            (["--max-delay", "25h"], "24h"),
+            (["--max-delay", "1s", "--atomic"], "--"),
         ]
         for options, says in cases:
             with self.subTest(options):
@@ -582,6 +589,29 @@ class StreamTest(IndexCase):
             self.send(process, "7,-7\n8,-8\n9,-9")
             _, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, self.table()), (0, {id: (id, -id) for id in range(1, 10)}), err)
+
+    def test_rows_are_visible_after_the_longest_delay(self):
+        """However short the pauses between them are, and long after."""
+        self.build()
+        with feeding("insert", "index", "-", "--max-delay", "300ms", directory=self.dir) as process:
+            self.send(process, "a,b\n4,-4\n")
+            for number in range(5, 500):
+                if self.info()["rows"] > 5:
+                    break
+                self.send(process, f"{number},-{number}\n")
+                time.sleep(0.02)
+            self.assertGreater(self.info()["rows"], 5)
+            self.send(process, "1000,-1000\n")
+            self.wait_for_rows(number)  # nothing else comes
+            process.stdin.close()
+            self.assertEqual(process.wait(timeout=60), 0)
+
+    def test_a_compressed_pipe_has_no_longest_delay(self):
+        self.build()
+        os.mkfifo(self.dir / "feed.csv.gz")
+        holder = os.open(self.dir / "feed.csv.gz", os.O_RDWR)
+        self.refused("insert", "index", "feed.csv.gz", "--max-delay", "1s", code=2, says="a compressed pipe")
+        os.close(holder)
 
     def test_ctrl_c_between_batches_says_what_is_in(self):
         self.build()
