@@ -9,8 +9,8 @@
 #include <cmath>
 #include <system_error>
 
+#include "base/below_one.h"
 #include "culmen/error.h"
-#include "table/number.h"
 
 namespace culmen::tools {
 
@@ -72,14 +72,13 @@ double parse_number(std::string_view text, std::string_view what) {
   if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
   double value = 0;
   const char* end = digits.data() + digits.size();
-  const std::from_chars_result read = std::from_chars(digits.data(), end, value);
-  if (read.ec == std::errc::result_out_of_range) {
-    if (io::parse_number(text).kind == io::NumberKind::finite)
-      return 0;  // below every denormal, as in a CSV file
+  const auto [behind, error] = std::from_chars(digits.data(), end, value);
+  if (error == std::errc::invalid_argument || behind != end)
+    throw InvalidArgument(fmt::format("{}: expected a number, found '{}'", what, text));
+  if (error == std::errc::result_out_of_range) {
+    if (is_below_one(digits)) return 0;  // the nearest float64, as in a CSV file
     throw InvalidArgument(fmt::format("{}: {} is beyond the range of float64", what, text));
   }
-  if (read.ec != std::errc{} || read.ptr != end)
-    throw InvalidArgument(fmt::format("{}: expected a number, found '{}'", what, text));
   if (!std::isfinite(value)) throw InvalidArgument(fmt::format("{}: {} is not a finite number", what, text));
   return value;
 }
