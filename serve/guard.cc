@@ -40,16 +40,24 @@ bool same_token(std::string_view token, std::string_view given) {
   return difference == 0;
 }
 
+void check_token(std::string_view token) {
+  const auto is_plain = [](char c) { return c > ' ' && c <= '~'; };
+  if (token.size() < kLeastToken || !std::all_of(token.begin(), token.end(), is_plain))
+    throw InvalidArgument(
+        fmt::format("a token has {} characters or more, of ASCII and without blanks", kLeastToken));
+}
+
 std::string read_token(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw IoError(fmt::format("{}: {}", path, std::strerror(errno)));
   std::string token;
   std::getline(file, token);
   while (!token.empty() && std::isspace(static_cast<unsigned char>(token.back())) != 0) token.pop_back();
-  if (token.size() < kLeastToken)
-    throw InvalidArgument(fmt::format("{}: a token is a line of {} characters or more", path, kLeastToken));
-  if (std::any_of(token.begin(), token.end(), [](char c) { return c <= ' ' || c > '~'; }))
-    throw InvalidArgument(fmt::format("{}: a token has neither blanks nor characters beyond ASCII", path));
+  try {
+    check_token(token);
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(fmt::format("{}: {}", path, error.what()));
+  }
   return token;
 }
 

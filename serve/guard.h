@@ -14,7 +14,10 @@ namespace culmen::serve {
 // Whether two tokens are the same, in a time that depends on the length of `given` alone.
 bool same_token(std::string_view token, std::string_view given);
 
-// Reads a token: the first line of a file, of 16 characters at least. Throws InvalidArgument or IoError.
+// Throws InvalidArgument for one that has fewer than 16 characters, a blank, or a character beyond ASCII.
+void check_token(std::string_view token);
+
+// Reads a token: the first line of a file. Throws InvalidArgument or IoError.
 std::string read_token(const std::string& path);
 
 // Whether an address can be reached from this machine alone: 127.0.0.0/8 or ::1.

@@ -31,8 +31,6 @@ _Receive = Callable[[], Awaitable[_Message]]
 _Send = Callable[[_Message], Awaitable[None]]
 _Response = tuple[int, list[tuple[bytes, bytes]], bytes]
 
-_LEAST_TOKEN = 16
-
 
 def app(
     index: Index | Path,
@@ -91,7 +89,7 @@ class App:
         time_limit: float,
     ) -> None:
         if token is not None:
-            _check_token(token)
+            _core.check_token(token)
         elif writable:
             raise InvalidArgument("writable=True needs a token")
         if isinstance(hosts, str):
@@ -190,11 +188,6 @@ class App:
 
 def _has_left(received: asyncio.Future[_Message]) -> bool:
     return received.cancelled() or received.exception() is not None or received.result()["type"] == "http.disconnect"
-
-
-def _check_token(token: str) -> None:
-    if len(token) < _LEAST_TOKEN or any(not "!" <= letter <= "~" for letter in token):
-        raise InvalidArgument(f"a token has {_LEAST_TOKEN} characters or more, of ASCII and without blanks")
 
 
 def _head_of(scope: _Message) -> _core.RequestHead:

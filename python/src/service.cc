@@ -20,6 +20,7 @@
 #include "coding/any_index.h"
 #include "culmen/index.h"
 #include "gil.h"
+#include "serve/guard.h"
 #include "serve/message.h"
 #include "serve/options.h"
 #include "text.h"
@@ -174,6 +175,7 @@ void bind_service(nb::module_& module) {
       .def("too_large", &PythonService::too_large)
       .def("answer", &PythonService::answer)
       .def("stop", &PythonService::stop);
+  module.def("check_token", [](const std::string& token) { serve::check_token(token); });
   module.def("make_service", make_service, nb::arg("index").none(), nb::arg("directory").none(),
              nb::arg("hosts"), nb::arg("token"), nb::arg("writable"), nb::arg("page"), nb::arg("num_threads"),
              nb::arg("devices"), nb::arg("max_rows"), nb::arg("max_waiting"), nb::arg("time_limit"),
