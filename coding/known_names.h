@@ -7,7 +7,7 @@
 
 namespace culmen {
 
-// "price, rating, stars": the attributes.
+// "price, rating, stars": the attributes. Of many names, the first and how many others there are.
 std::string known_names(const IndexInfo& info);
 
 // The attributes and the fields.

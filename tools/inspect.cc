@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coding/json_text.h"
@@ -44,11 +45,29 @@ Table read(const InspectArguments& arguments, ProgressBar& bar) try {
   throw_with_hint(error);
 }
 
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+}
+
+// Such characters would act on the terminal. $'...' is of bash, zsh and ksh.
+std::string ansi_c_word(std::string_view text) {
+  std::string quoted = "$'";
+  for (const char c : text) {
+    if (is_control(c)) {
+      quoted += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+    } else {
+      quoted += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    }
+  }
+  return quoted + "'";
+}
+
 // A word of a command line, in quotes where the shell would change it.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:/=+-@%";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  if (std::ranges::any_of(text, is_control)) return ansi_c_word(text);
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
@@ -69,21 +88,31 @@ std::string names_of(const std::vector<ColumnSummary>& columns, const auto& is_m
   return names;
 }
 
+// A file whose name could be an option.
+std::string path_word(const std::string& path) {
+  return shell_word(path.size() > 1 && path.starts_with('-') ? "./" + path : path);
+}
+
+// " --id price", or " --id=-1" where the value could be an option.
+std::string option_with(std::string_view option, const std::string& value) {
+  return fmt::format(" {}{}{}", option, value.starts_with('-') ? "=" : " ", shell_word(value));
+}
+
 // What `build` does without options.
 std::string build_line(const InspectArguments& arguments, const Table& table,
                        const std::vector<ColumnSummary>& columns) {
   std::string stem =
       arguments.input == "-" ? "table" : std::filesystem::path(arguments.input).filename().string();
   stem.erase(std::min(stem.find('.', 1), stem.size()));
-  std::string line = fmt::format("culmen build {} -o {}{}", shell_word(arguments.input),
-                                 shell_word(stem + ".index"), dialect_options(table.dialect));
-  if (arguments.dialect.null_words) line += " --null " + shell_word(*arguments.dialect.null_words);
-  line += " --attributes " +
-          shell_word(names_of(columns, [](const ColumnSummary& column) { return column.is_attribute; }));
+  std::string line = fmt::format("culmen build {} -o {}{}", path_word(arguments.input),
+                                 path_word(stem + ".index"), dialect_options(table.dialect));
+  if (arguments.dialect.null_words) line += option_with("--null", *arguments.dialect.null_words);
+  line += option_with("--attributes",
+                      names_of(columns, [](const ColumnSummary& column) { return column.is_attribute; }));
   const std::string stored = names_of(columns, [](const ColumnSummary& column) {
     return !column.is_attribute && column.role == FieldRole::stored;
   });
-  return stored.empty() ? line : line + " --stored " + shell_word(stored);
+  return stored.empty() ? line : line + option_with("--stored", stored);
 }
 
 std::string use_of(const ColumnSummary& column) {
@@ -100,7 +129,7 @@ std::string text(const InspectArguments& arguments, const Table& table,
                  const std::vector<ColumnSummary>& columns) {
   const std::string dialect = describe(table.dialect);
   std::string out =
-      fmt::format("{}: {}, {}{}\n", arguments.input, counted(table.num_rows, "row"),
+      fmt::format("{}: {}, {}{}\n", printable(arguments.input), counted(table.num_rows, "row"),
                   counted(columns.size(), "column"), dialect.empty() ? "" : "; read with " + dialect);
   for (const ColumnSummary& column : columns) {
     out +=
@@ -112,8 +141,8 @@ std::string text(const InspectArguments& arguments, const Table& table,
   }
   for (const ColumnSummary& column : columns)
     if (may_be_ids(column, table.num_rows))
-      out += fmt::format("all values of {} differ: --id {} takes them as ids\n", printable(column.name),
-                         shell_word(column.name));
+      out += fmt::format("all values of {} differ:{} takes them as ids\n", printable(column.name),
+                         option_with("--id", column.name));
   return out + build_line(arguments, table, columns) + "\n";
 }
 

@@ -4,9 +4,10 @@ import bz2
 import json
 import lzma
 import shlex
+import subprocess
 import unittest
 
-from program import Case
+from program import PROGRAM, Case
 
 GERMAN = "modell;preis;rabatt\nGolf;15.990,00;12 %\nPolo;9.450,50;-\n\n"
 
@@ -119,6 +120,35 @@ class InspectTest(Case):
         found = json.loads(self.culmen("inspect", "t.csv", "--json")[0])
         self.assertEqual([column["may_be_ids"] for column in found["columns"]], [True, False])
         self.assertEqual(found["build"], "culmen build t.csv -o t.index --attributes key,a")
+
+    def test_the_line_is_one_of_a_shell_whatever_names_are(self):
+        for number, (name, head) in enumerate(
+            [("-x.csv", "-key,a"), ("a\x1b[31m\n'\\.csv", "\x1b[0m,a"), ("--.csv", "--,-"), ("o'k.csv", "k'y,a")]
+        ):
+            with self.subTest(name):
+                self.write(name, f"{head}\n5,1.5\n6,1.5\n")
+                out = self.culmen("inspect", "--", name)[0]
+                self.assertNotIn("\x1b", out)
+                line = out.splitlines()[-1]
+                self.assertRegex(line, "^culmen build ")
+                command = line.replace("culmen", shlex.quote(str(PROGRAM)), 1)
+                built = subprocess.run(["bash", "-c", command], cwd=self.dir, capture_output=True, text=True)
+                self.assertEqual(built.returncode, 0, built.stderr)
+                self.assertEqual(len([entry for entry in self.dir.iterdir() if entry.is_dir()]), number + 1)
+
+    def test_of_many_columns_an_error_lists_some(self):
+        names = [f"c{number}" for number in range(100)]
+        self.write("wide.csv", ",".join(names) + "\n" + ",".join(["1"] * 100) + "\n")
+        self.culmen("build", "wide.csv", "-o", "wide.index", "--attributes", ",".join(names[:60]))
+        for options in (("-w", "c1=1", "--show", "nothing"), ("-w", "nothing=1")):
+            _, err = self.culmen("query", "wide.index", *options, code=2)
+            self.assertIn("c0, c1, c2", err)
+            self.assertLess(len(err), 600)
+        self.refused("query", "wide.index", "-w", "c1=1", "--show", "nothing", code=2, says="c63 and 36 others")
+
+    def test_an_id_that_is_suggested_may_begin_with_a_dash(self):
+        self.write("t.csv", "-key,a\n5,1.5\n6,1.5\n")
+        self.assertIn("differ: --id=-key takes them as ids", self.culmen("inspect", "t.csv")[0])
 
 
 class NextPageTest(Case):
