@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/changes.h"
 #include "bench/flags.h"
 #include "bench/timing.h"
 #include "bench/weights.h"
@@ -28,12 +29,9 @@
 namespace culmen::bench {
 namespace {
 
-struct Settings {
-  std::uint64_t rows = 16'000'000;
-  int dims = 8;
-  std::uint64_t batch = 1000;
-  int batches = 200;
-  int threads = 0;
+struct Settings : ChangeSettings {
+  Settings() : ChangeSettings{.rows = 16'000'000} {}
+
   std::uint64_t rate = 50'000;
   std::string directory = "culmen-maintenance";
 };
@@ -42,11 +40,7 @@ Settings settings_of(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (!take_flag(argument, "--rows=", settings.rows) && !take_flag(argument, "--dims=", settings.dims) &&
-        !take_flag(argument, "--batch=", settings.batch) &&
-        !take_flag(argument, "--batches=", settings.batches) &&
-        !take_flag(argument, "--threads=", settings.threads) &&
-        !take_flag(argument, "--rate=", settings.rate) &&
+    if (!take_change_flag(argument, settings) && !take_flag(argument, "--rate=", settings.rate) &&
         !take_flag(argument, "--directory=", settings.directory)) {
       std::cerr << "unknown flag " << argument << '\n';
       std::exit(2);
@@ -54,30 +48,6 @@ Settings settings_of(int argc, char** argv) {
   }
   return settings;
 }
-
-// Random rows, row-major.
-class Rows {
- public:
-  Rows(const Settings& settings, std::uint64_t seed) : settings_(settings), random_(seed) {
-    for (int i = 0; i < settings.dims; ++i)
-      attributes_.push_back({std::string("a").append(std::to_string(i + 1))});
-  }
-
-  TableView next(std::uint64_t count) {
-    std::uniform_real_distribution<float> uniform(0, 1);
-    values_.resize(count * static_cast<std::uint64_t>(settings_.dims));
-    for (float& value : values_) value = uniform(random_);
-    TableView table = row_major_table<float>(values_, attributes_);
-    table.attributes.clear();  // in the index's order
-    return table;
-  }
-
- private:
-  const Settings& settings_;
-  std::mt19937_64 random_;
-  std::vector<Attribute> attributes_;
-  std::vector<float> values_;
-};
 
 void print(const char* what, const std::vector<double>& times_us, double rows_each) {
   const double total = std::accumulate(times_us.begin(), times_us.end(), 0.0);
@@ -89,7 +59,7 @@ void print(const char* what, const std::vector<double>& times_us, double rows_ea
 }
 
 void measure_batches(const Settings& settings, Index& index) {
-  Rows rows(settings, 1);
+  RandomRows rows(settings.dims, 1);
   const auto size = static_cast<double>(settings.batch);
   std::vector<double> inserts, deletes;
   std::mt19937_64 random(2);
@@ -112,7 +82,7 @@ void measure_batches(const Settings& settings, Index& index) {
 
 // Alternately, so that both see the same disk.
 void measure_single(const Settings& settings, Index& index) {
-  Rows rows(settings, 3);
+  RandomRows rows(settings.dims, 3);
   const std::string path = settings.directory + "-bare";
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const std::vector<char> record(512);  // as much as the log writes for one row
@@ -147,7 +117,7 @@ std::vector<double> search_times(const Settings& settings, const Index& index, s
 
 // One batch at a time, at a fixed rate.
 void write_steadily(const Settings& settings, Index index, const std::atomic<bool>& is_over) {
-  Rows rows(settings, 5);
+  RandomRows rows(settings.dims, 5);
   const double gap_us = 1e6 * static_cast<double>(settings.batch) / static_cast<double>(settings.rate);
   const double start = now_us();
   double done = 0;
@@ -190,7 +160,7 @@ void measure_open(const Settings& settings, Index& index) {
   open("open, nothing in the log");
   {
     Index again = Index::open(settings.directory, {.writable = true, .durability = Durability::os});
-    Rows rows(settings, 6);
+    RandomRows rows(settings.dims, 6);
     for (int b = 0; b < settings.batches; ++b) again.insert(rows.next(settings.batch));
   }
   open("open, and replay");

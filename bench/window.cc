@@ -12,11 +12,10 @@
 #include <iostream>
 #include <iterator>
 #include <numeric>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "bench/flags.h"
+#include "bench/changes.h"
 #include "bench/run_main.h"
 #include "bench/timing.h"
 #include "culmen/culmen.h"
@@ -24,43 +23,26 @@
 namespace culmen::bench {
 namespace {
 
-struct Settings {
-  std::uint64_t rows = 1'000'000;
-  int dims = 8;
-  std::uint64_t batch = 1000;
-  int batches = 200;
-  int threads = 0;
-};
-
 class Stream {
  public:
-  explicit Stream(const Settings& settings) : settings_(settings) {
-    for (int i = 0; i < settings.dims; ++i)
-      attributes_.push_back({std::string("a").append(std::to_string(i + 1))});
-  }
+  explicit Stream(const ChangeSettings& settings) : settings_(settings), rows_(settings.dims, 1) {}
 
   std::uint64_t num_seconds() const { return settings_.rows / settings_.batch; }
 
   TableView next_seconds(std::uint64_t count) {
-    std::uniform_real_distribution<float> uniform(0, 1);
-    const std::uint64_t num_rows = count * settings_.batch;
-    values_.resize(num_rows * attributes_.size());
-    for (float& value : values_) value = uniform(random_);
-    seconds_.resize(num_rows);
-    for (std::uint64_t row = 0; row < num_rows; ++row)
+    TableView table = rows_.next(count * settings_.batch);
+    seconds_.resize(table.num_rows);
+    for (std::uint64_t row = 0; row < table.num_rows; ++row)
       seconds_[row] = static_cast<std::int64_t>(now_ + row / settings_.batch);
     now_ += count;
-    TableView table = row_major_table<float>(values_, attributes_);
     table.fields = {{"second", FieldRole::filter, {ColumnType::integer}}};
     table.field_views = {ColumnView(seconds_)};
     return table;
   }
 
  private:
-  const Settings& settings_;
-  std::mt19937_64 random_{1};
-  std::vector<Attribute> attributes_;
-  std::vector<float> values_;
+  const ChangeSettings& settings_;
+  RandomRows rows_;
   std::vector<std::int64_t> seconds_;
   std::uint64_t now_ = 0;
 };
@@ -78,7 +60,7 @@ void write(Index& index, Way way, const WriteBatch& batch, const TableView& rows
 }
 
 // Alternately, each way to an index of its own, so that all see the same machine.
-void measure(const Settings& settings, const std::string& cluster) {
+void measure(const ChangeSettings& settings, const std::string& cluster) {
   constexpr std::size_t kNumWays = std::size(kWays);
   Stream stream(settings);
   const TableView first = stream.next_seconds(stream.num_seconds());
@@ -114,22 +96,17 @@ void measure(const Settings& settings, const std::string& cluster) {
   }
 }
 
-Settings settings_of(int argc, char** argv) {
-  Settings settings;
+ChangeSettings settings_of(int argc, char** argv) {
+  ChangeSettings settings = {.rows = 1'000'000};
   for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (!take_flag(argument, "--rows=", settings.rows) && !take_flag(argument, "--dims=", settings.dims) &&
-        !take_flag(argument, "--batch=", settings.batch) &&
-        !take_flag(argument, "--batches=", settings.batches) &&
-        !take_flag(argument, "--threads=", settings.threads)) {
-      std::cerr << "unknown flag " << argument << "; see the top of bench/window.cc\n";
-      std::exit(2);
-    }
+    if (take_change_flag(argv[i], settings)) continue;
+    std::cerr << "unknown flag " << argv[i] << "; see the top of bench/window.cc\n";
+    std::exit(2);
   }
   return settings;
 }
 
-int run(const Settings& settings) {
+int run(const ChangeSettings& settings) {
   for (const char* cluster : {"", "second"}) measure(settings, cluster);
   return 0;
 }
