@@ -488,7 +488,7 @@ TEST_F(StandardInput, HandsOutWhatThereIsAfterTheLongestDelay) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       send(std::to_string(row) + "\n");
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(600));  // a silent pipe
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // a silent pipe
     end();
   });
   read_table_in_batches("-", {}, {.batch_rows = 100, .max_delay = kDelay}, [&](const TableBatch& batch) {
@@ -505,6 +505,33 @@ TEST_F(StandardInput, HandsOutWhatThereIsAfterTheLongestDelay) {
     EXPECT_GE(delay, kDelay);
     EXPECT_LT(delay, std::chrono::seconds(1)) << "not before the pipe ended, or a pause";
   }
+}
+
+// Rows that are never waited for.
+class SteadyRows : public io::ByteSource {
+ public:
+  std::size_t read(char* out, std::size_t num_bytes) override {
+    const std::string_view row = num_given_ == 0 ? "a\n0\n" : "1\n";
+    if (num_given_ == 40 || num_bytes < row.size()) return 0;
+    if (num_given_++ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    row.copy(out, row.size());
+    return row.size();
+  }
+  std::optional<std::uint64_t> num_bytes() const override { return std::nullopt; }
+  io::Progress progress() const override { return {}; }
+
+ private:
+  int num_given_ = 0;
+};
+
+TEST(Batches, AreHandedOutAfterTheLongestDelayThoughRowsComeAllTheTime) {
+  Collected found;
+  SteadyRows source;
+  io::read_csv_in_batches(source, "t.csv", {}, ',',
+                          {.batch_rows = 1000, .max_delay = std::chrono::milliseconds(100)},
+                          [&](const TableBatch& batch) { found.take(batch); });
+  EXPECT_EQ(found.columns[0].size(), 40u);
+  EXPECT_GE(found.sizes.size(), 3u);
 }
 
 // As long as it may wait for others, a row does, though nothing comes for a second.
