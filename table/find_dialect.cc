@@ -305,26 +305,59 @@ void find_marks(const Evidence& evidence, FoundDialect& found, const std::string
   }
 }
 
+[[noreturn]] void ask_for_header(const std::string& name, std::uint64_t line, std::size_t field,
+                                 const std::string& found) {
+  throw_csv_fault(name, line, field + 1,
+                  "expected a header line, found " + found + " the first row of a file without a header?",
+                  InputError::Remedy::give_header);
+}
+
+// A number that hardly names a column, as a year may.
+bool has_fraction_or_minus(const CsvField& field) {
+  const NumberShape shape = shape_of(field.text);
+  return !field.quoted && shape.is_number &&
+         (shape.has_point || shape.has_comma || field.text.find('-') != std::string_view::npos);
+}
+
+// If one of the next rows has a text of the first line in its column again. A letter may be a name and a mark below it.
+void ask_if_repeated(SampleRecords records, const std::string& name) {
+  constexpr std::size_t kFewestBytes = 2;
+  constexpr int kMaxRecords = 100;
+  std::string scratch;
+  const std::uint64_t first_line = records.line();
+  std::vector<std::string> first;
+  for (const CsvField& field : records.fields()) first.emplace_back(field_value(field, scratch));
+  for (int i = 0; i < kMaxRecords && records.next(); ++i) {
+    if (records.fields().size() != first.size()) continue;
+    for (std::size_t c = 0; c < first.size(); ++c)
+      if (first[c].size() >= kFewestBytes && field_value(records.fields()[c], scratch) == first[c])
+        ask_for_header(name, first_line, c,
+                       quote_excerpt(first[c]) + ", which line " + std::to_string(records.line()) +
+                           " has in the same column: is it a name, or is this");
+  }
+}
+
 // Whether the first line holds names.
 bool find_header(const SampleRecords& records, std::size_t num_columns, const ReadOptions& options,
                  const std::string& name) {
+  const std::vector<CsvField>& fields = records.fields();
+  const auto is_number = [](const CsvField& field) {
+    return !field.quoted && shape_of(field.text).is_number;
+  };
   const bool are_names_known = !options.attributes.empty() || options.schema || !options.id_column.empty() ||
                                !options.label_column.empty();
-  const std::vector<CsvField>& fields = records.fields();
-  bool has_fraction = false;
-  for (const CsvField& field : fields) {
-    const NumberShape shape = shape_of(field.text);
-    if (field.quoted || !shape.is_number) return true;
-    has_fraction |= shape.has_point || shape.has_comma || field.text.find('-') != std::string_view::npos;
-  }
   if (are_names_known || num_columns == 0) return true;
-  if (!has_fraction)
-    throw_csv_fault(
-        name, records.line(), 1,
-        "expected a header line, found only numbers: are they names, which may have quotes, or the first row "
-        "of a file without a header?",
-        InputError::Remedy::give_header);
-  return false;
+  const auto telling = std::ranges::find_if(fields, has_fraction_or_minus);
+  if (std::ranges::all_of(fields, is_number)) {
+    if (telling != fields.end()) return false;
+    ask_for_header(name, records.line(), 0, "only numbers: are they names, which may have quotes, or");
+  }
+  if (telling != fields.end())
+    ask_for_header(
+        name, records.line(), static_cast<std::size_t>(telling - fields.begin()),
+        "the number " + quote_excerpt(telling->text) + ": is it a name, which may have quotes, or is this");
+  ask_if_repeated(records, name);
+  return true;
 }
 
 }  // namespace

@@ -172,6 +172,27 @@ TEST(Dialect, AFileWithoutAHeaderIsFound) {
   EXPECT_EQ(names_of(read("x,2020\ny,4\n", with({.has_header = false}))), (Strings{"a1"}));
 }
 
+TEST(Dialect, AFirstRowOfTextsIsNotTakenForAHeaderWhereItTells) {
+  for (const char* text : {"Ann,Rome,1\nBob,Rome,2\n", "Ann;Rome;1,5\nBob;Oslo;2,5\n", "Ann,-1\nBob,2\n",
+                           "\"Ann\",\"Rome\",5\n\"Bob\",\"Rome\",6\n"}) {
+    EXPECT_EQ(remedy_in(text), InputError::Remedy::give_header) << text;
+    EXPECT_EQ(read(text, with({.has_header = false})).num_rows, 2u) << text;
+    EXPECT_EQ(read(text, with({.has_header = true})).num_rows, 1u) << text;
+  }
+  EXPECT_EQ(refusal_in("n,Rome\n1,Oslo\n\n2,Rome\n"),
+            "t.csv:1:2: expected a header line, found \"Rome\", which line 4 has in the same column: is it a "
+            "name, or "
+            "is this the first row of a file without a header?");
+  EXPECT_EQ(refusal_in("a,0.5\nx,1\n"),
+            "t.csv:1:2: expected a header line, found the number \"0.5\": is it a name, which may have "
+            "quotes, or is "
+            "this the first row of a file without a header?");
+  EXPECT_EQ(names_of(read("city,\"0.5\"\nx,1\ny,2\n")), (Strings{"0.5"})) << "names may have quotes";
+  EXPECT_EQ(names_of(read("a,2019\nx,1\na,2\n")), (Strings{"2019"})) << "a year, and a letter";
+  EXPECT_EQ(read("Ann,Rome,1\nBob,Rome,2\n", {.attributes = {{"1"}}}).num_rows, 1u)
+      << "the call knows the names";
+}
+
 TEST(Dialect, BlankLinesAreNoRows) {
   const Table table = read("\na,b\n1,2\n\n  \n3,4\n\n\n\r\n");
   EXPECT_EQ(column_of(table, 0), (Numbers{1, 3}));
