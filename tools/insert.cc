@@ -101,7 +101,9 @@ void add_writing_options(CLI::App& command, InsertArguments& arguments) {
       command
           .add_option_function<std::string>(
               "--max-delay",
-              [&arguments](const std::string& text) { arguments.max_delay = parse_duration(text, "--max-delay"); },
+              [&arguments](const std::string& text) {
+                arguments.max_delay = parse_duration(text, "--max-delay");
+              },
               "From a pipe, write rows at the latest so long after the first of a batch was read, also if "
               "no\n"
               "others come, as in 200ms, 5s or 2min (default: when none has come for a second)")
