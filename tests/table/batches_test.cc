@@ -554,12 +554,13 @@ TEST(Batches, OfCompressedPipesAndMatricesInPipesKnowNoDelay) {
   for (const char* name : {"t.csv.gz", "t.npy"}) {
     const std::string path = folder.path() + "/" + name;
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    const int writer = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // or opening it for reading would wait
+    std::thread writer(
+        [&] { ::close(::open(path.c_str(), O_WRONLY | O_CLOEXEC)); });  // once it is being read
     const auto read = [&] {
       read_table_in_batches(path, {}, {.max_delay = std::chrono::seconds(1)}, [](const TableBatch&) {});
     };
     EXPECT_NE(error_of<InvalidArgument>(read).find("without a longest delay it is read"), std::string::npos);
-    ::close(writer);
+    writer.join();
   }
   const std::string file = folder.write("file.npy", matrix_file(false, 9));
   std::size_t num_rows = 0;

@@ -12,6 +12,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import threading
 import time
 import unittest
 
@@ -609,9 +610,10 @@ class StreamTest(IndexCase):
     def test_a_compressed_pipe_has_no_longest_delay(self):
         self.build()
         os.mkfifo(self.dir / "feed.csv.gz")
-        holder = os.open(self.dir / "feed.csv.gz", os.O_RDWR)
+        writer = threading.Thread(target=lambda: open(self.dir / "feed.csv.gz", "wb").close())  # once it is being read
+        writer.start()
         self.refused("insert", "index", "feed.csv.gz", "--max-delay", "1s", code=2, says="a compressed pipe")
-        os.close(holder)
+        writer.join()
 
     def test_ctrl_c_between_batches_says_what_is_in(self):
         self.build()
