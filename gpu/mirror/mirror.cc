@@ -128,10 +128,13 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
     if (has_slots) next.bounds_slots = state_.bounds_slots;  // a copy: after an error it must be unchanged
     slot_changes = next.bounds_slots.update(changes.level_1);
   }
-  next.version =
-      std::make_shared<const MirrorVersion>(s, changes.level_1.empty() ? nullptr : next.arrays, next.fields,
-                                            next.map, next.bounds_slots.size(), pool_);
-  write_version(s, slot_changes, *next.version);
+  const auto version =
+      std::make_shared<MirrorVersion>(s, changes.level_1.empty() ? nullptr : next.arrays, next.fields,
+                                      next.map, next.bounds_slots.size(), pool_);
+  next.version = version;
+  write_version(s, slot_changes, *version);
+  if (version->has_rows() && version->ref().half.rows != nullptr)
+    version->keep_order(s, uploader_.stream().get());
   uploader_.wait();
   next.device_bytes = next.version->has_rows() ? next.version->device_bytes() : 0;
   stats.is_whole = !has_slots;

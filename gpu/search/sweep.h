@@ -8,6 +8,8 @@
 // then single rows, in half precision on tensor cores, and scores the few rows whose bound reaches the k-th score
 // bound. It begins with a sample of the leaves, so that k-th score bounds are tight before it reaches most of the
 // table.
+//
+// Queries to wide tables, which hardly prune, begin with a sweep of their own (wide_sweep.cu).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -26,7 +28,11 @@ namespace culmen::gpu {
 // with more, a batch waits for slow walks: 128, 256 and 512 gave 1.83, 1.50 and 1.11 million queries/s (64 M x 8
 // anti-correlated, k = 128, device to device, H100, 2026-11-25).
 inline constexpr std::uint32_t kVisitsAlone = 128;
+CULMEN_HOST_DEVICE inline bool has_wide_sweep(const MirrorRef& mirror) {
+  return mirror.half.rows != nullptr;
+}
 inline bool is_worth_a_sweep(const MirrorRef& mirror) {
+  if (mirror.num_attributes > kMaxGroupedAttributes) return has_wide_sweep(mirror);
   return mirror.num_slots * static_cast<std::uint32_t>(kFanOut) >= 4 * kVisitsAlone;
 }
 // Items that the frontier lists for a query before it may leave it to the sweep: 1/128 of the leaves, which cost less
@@ -45,6 +51,7 @@ struct SweepQuery {
   double kth_bound;         // a score that k rows reach, or the query's min_score
   double base;              // its score of a row that is at each attribute's origin
   double error_bound;       // more than base and the query's scores can be off by
+  double slack;             // by how much more the scores of rows found may be than they say (wide tables)
   std::uint32_t query;      // in the batch
   std::uint32_t num_found;  // rows; those beyond SweepRef::capacity were not stored
   std::uint32_t num_kept;   // the first of them, found in earlier steps
@@ -62,6 +69,14 @@ struct FrontierItem {
   float bound;
 };
 
+// A query to a wide table: its weights are binary16 numbers, in units of bounds and of `factor`, a power of two.
+struct HalfQuery {
+  double factor;
+  float norm, loss;  // the length of these numbers, and of what they lost by rounding
+  float length;      // of the weights in the largest unit
+  float padding;
+};
+
 // Memory and limits of a batch's frontier and sweep. A query's entry is its number in the order of handing over.
 struct SweepRef {
   SweepQuery* queries;   // [most]
@@ -69,12 +84,15 @@ struct SweepRef {
   float* weights;        // [num_attributes][most], for values in units of bounds and scores in units of keys
   FrontierItem* items;   // [most_items]
   std::uint32_t* swept;  // [most] entries of those that are left to the sweep
-  std::uint32_t most;    // queries; 0: none is handed over
+  // Of a wide table, for which there are no weights, items and swept: all that is handed over is swept.
+  Half* half_weights;       // [most][MirrorRef::half.stride]
+  HalfQuery* half_queries;  // [most]
+  std::uint32_t most;       // queries; 0: none is handed over
   std::uint32_t capacity;
   std::uint32_t most_items;     // at least `most`: the list begins with a root for each query
   std::uint32_t most_of_query;  // as most_of_frontier()
   std::uint32_t most_beyond;    // as most_beyond_it()
-  std::uint32_t visits_alone;   // as kVisitsAlone
+  std::uint32_t visits_alone;   // as kVisitsAlone; 0: walks go on to their end
 };
 
 // Each step of the sweep takes 7 times as many leaves as all steps before it, and begins with k rows found in those.
@@ -86,6 +104,9 @@ constexpr std::uint32_t sweep_capacity(std::size_t k) {
 // left to the sweep.
 inline constexpr std::uint32_t kItemsEach = 2048;
 inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
+  if (has_wide_sweep(mirror))
+    return sizeof(SweepQuery) + sizeof(HalfQuery) + sweep_capacity(k) * sizeof(SeedRow) +
+           mirror.half.stride * sizeof(Half);
   const std::size_t words =
       static_cast<std::size_t>(mirror.num_attributes) + 1;  // weights, and among the swept
   return sizeof(SweepQuery) + sweep_capacity(k) * sizeof(SeedRow) + kItemsEach * sizeof(FrontierItem) +
@@ -95,8 +116,28 @@ inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
 // complete their walks.
 inline constexpr std::size_t kMaxSweepBytes = 512 << 20;
 
-// A sweep for up to `most` queries in sweep_bytes_each() * most bytes, aligned to 8.
+inline SweepRef make_wide_sweep(const MirrorRef& mirror, std::byte* memory, std::size_t most, std::size_t k) {
+  auto* weights = reinterpret_cast<Half*>(memory);
+  auto* queries = reinterpret_cast<SweepQuery*>(weights + most * mirror.half.stride);
+  auto* half_queries = reinterpret_cast<HalfQuery*>(queries + most);
+  return {.queries = queries,
+          .found = reinterpret_cast<SeedRow*>(half_queries + most),
+          .weights = nullptr,
+          .items = nullptr,
+          .swept = nullptr,
+          .half_weights = weights,
+          .half_queries = half_queries,
+          .most = static_cast<std::uint32_t>(most),
+          .capacity = sweep_capacity(k),
+          .most_items = 0,
+          .most_of_query = 0,
+          .most_beyond = 0,
+          .visits_alone = 0};
+}
+
+// A sweep for up to `most` queries in sweep_bytes_each() * most bytes, aligned to 16.
 inline SweepRef make_sweep(const MirrorRef& mirror, std::byte* memory, std::size_t most, std::size_t k) {
+  if (has_wide_sweep(mirror)) return make_wide_sweep(mirror, memory, most, k);
   auto* queries = reinterpret_cast<SweepQuery*>(memory);
   auto* found = reinterpret_cast<SeedRow*>(queries + most);
   auto* items = reinterpret_cast<FrontierItem*>(found + most * sweep_capacity(k));
@@ -108,6 +149,8 @@ inline SweepRef make_sweep(const MirrorRef& mirror, std::byte* memory, std::size
           weights,
           items,
           swept,
+          nullptr,
+          nullptr,
           static_cast<std::uint32_t>(most),
           sweep_capacity(k),
           static_cast<std::uint32_t>(most) * kItemsEach,
@@ -132,5 +175,12 @@ void launch_frontier(const MirrorRef& mirror, const BatchRef& batch, const cuda:
 template <typename T>
 void launch_sweep(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                   cudaStream_t stream);
+
+// Instead of walks and both for a wide table: queries become entries, and then rows are found for these. Walks take the
+// queries for which there is no room.
+void launch_wide_queries(const MirrorRef& mirror, const BatchRef& batch, cudaStream_t stream);
+template <typename T>
+void launch_wide_sweep(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+                       cudaStream_t stream);
 
 }  // namespace culmen::gpu
