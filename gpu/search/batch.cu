@@ -170,7 +170,7 @@ void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
   const cuda::Shape shape = batch_shape(warp_bytes<kHeight>(batch.k, batch.query_stride), limits);
   const bool shares = batch.shared_bounds != nullptr;
   const bool is_wide = has_wide_sweep(mirror) && batch.sweep.most > 0;
-  if (is_wide) launch_wide_queries(mirror, batch, stream);
+  if (is_wide) launch_wide_queries<T>(mirror, batch, stream);
   if (!is_wide || batch.sweep.most < batch.num_queries)
     cuda::launch(search_batch<T, kHeight, kFiltered, kPlace>, shape, stream, mirror, batch);
   if (batch.sweep.most == 0) return;

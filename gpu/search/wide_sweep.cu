@@ -9,8 +9,8 @@
 // by Cauchy and Schwarz, with lengths that queries and leaves have at hand. A leaf is left out if no query of a tile can
 // reach its k-th score bound with rows of the leaf's length.
 //
-// Like the other sweep it begins with few leaves and grows, and between two steps raises the k-th score bounds. The
-// scores of found rows are lower bounds here.
+// Like the other sweep it begins with few leaves and grows, and between two steps raises the k-th score bounds; a sample
+// gives the first. The scores of found rows are lower bounds here.
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"
@@ -31,9 +31,22 @@ constexpr std::uint32_t kTileQueries = 128;
 // What a warp multiplies of a tile.
 constexpr std::uint32_t kWarpRows = 48, kWarpQueries = 64, kWarpsOfRows = kTileRows / kWarpRows;
 static_assert(kTileRows / kWarpRows * (kTileQueries / kWarpQueries) * kWarpSize == kThreads);
+using Sums = float[kWarpRows / 16][kWarpQueries / 8][4];
+// Tiles that a block looks at before it multiplies those that some query may reach.
+constexpr std::uint32_t kTilesAhead = 32;
+// The tiles of a step are taken in so many slices. In each, blocks have other queries, so that all have the same work.
+constexpr std::uint32_t kSlices = 8;
+
+// Where the numbers of queries are: in shared memory while a block goes through rows, or copied with each tile.
+enum class QueryNumbers { kept, copied };
 // Numbers between two rows of a tile in shared memory: ldmatrix then has no bank conflicts.
 constexpr std::uint32_t kStride = kHalfDepth + kHalfPadding;
-constexpr std::uint32_t kStageNumbers = (kTileRows + kTileQueries) * kStride;
+constexpr std::uint32_t stage_numbers(QueryNumbers queries) {
+  return (kTileRows + (queries == QueryNumbers::copied ? kTileQueries : 0)) * kStride;
+}
+constexpr std::size_t kept_bytes(QueryNumbers queries, std::uint32_t half_stride) {
+  return queries == QueryNumbers::kept ? kTileQueries * (half_stride + kHalfPadding) * sizeof(Half) : 0;
+}
 
 // Copies of 16 bytes to shared memory, which the thread need not wait for before it has to.
 __device__ inline void copy_16_bytes(__half* to, const Half* from) {
@@ -71,171 +84,289 @@ struct Step {
   }
 };
 
+// The leaves of the first step are these and their multiples: as many as there is room for rows.
+__device__ inline std::uint32_t first_stride(const MirrorRef& mirror, const SweepRef& sweep) {
+  const std::uint32_t most = max(sweep.capacity / static_cast<std::uint32_t>(mirror.leaf_rows), 1u);
+  std::uint32_t stride = 1;
+  while ((mirror.num_leaves + stride - 1) / stride > most) stride *= kSweepGrowth;
+  return stride;
+}
+
 struct Segment {
   std::uint32_t leaf, first_row, num_rows;
   HalfLeaf lengths;
 };
 
-// What the product of a row of a segment must reach, and by how much products may be off. error < 0: none reaches it.
-struct Limit {
-  float least, error;
+// A query as limits depend on it: its k-th score bound in products, rounded down, and its HalfQuery.
+struct LimitedQuery {
+  float kth_bound, norm, loss, length;
 };
 
-struct TileShared {
-  Segment segments[kSegments];
-  Limit limits[kSegments][kTileQueries];
+constexpr float kUp = 1 + 0x1p-18F;  // more than a few operations round
+
+// A row that may reach a query's k-th score bound: their numbers in the tile and in the chunk, and that of the tile.
+struct Offer {
+  float product;
+  std::uint8_t row, query, tile;
+};
+static_assert(kTileRows <= 256 && kTileQueries <= 256 && kTilesAhead <= 256);
+
+template <int kStages>
+struct BlockShared {
+  // Of small cards fewer. What finds no room is found when the step is repeated.
+  static constexpr std::uint32_t kMaxOffers = kStages > 2 ? 2048 : 512;
+
+  LimitedQuery queries[kTileQueries];
+  Segment segments[kTilesAhead * kSegments];
+  std::uint32_t is_reached;  // by some query: tiles, a bit each
+  std::uint8_t reached[kTilesAhead];
+  // What products must reach, of the tile that is multiplied and of the one before.
+  float limits[2][kSegments][kTileQueries];
+  Offer offers[kMaxOffers];
   std::uint32_t num_offers;  // includes those beyond kMaxOffers
 };
+static_assert(kTilesAhead == 32);
 
-// Rows of a tile that may reach k-th score bounds, where its numbers were: their products, and row and query in the
-// tile. There is room for all that are in one of the 16 rows that warps multiply at once.
-constexpr std::uint32_t kMaxOffers = kThreads / kWarpSize * 16 * kWarpQueries;
-struct Offers {
-  float products[kMaxOffers];
-  std::uint16_t rows_and_queries[kMaxOffers];
-};
-static_assert(sizeof(Offers) <= 2 * kStageNumbers * sizeof(Half) && kTileRows * kTileQueries <= 1 << 16);
+// By a lane: finds a row whose product with the query may be off by `error`, unless the filter excludes it.
+template <typename T>
+__device__ void find(const MirrorRef& mirror, const BatchRef& batch, std::uint32_t entry, std::uint32_t leaf,
+                     std::uint32_t row, float product, float error) {
+  SweepQuery& mine = batch.sweep.queries[entry];
+  const QueryRef query = {batch.queries + std::size_t{mine.query} * batch.query_stride};
+  if (!passes_filter<T, true>(mirror, query, leaf, row)) return;
+  const double factor = batch.sweep.half_queries[entry].factor;
+  const double lowest =
+      mine.base + (static_cast<double>(product) - static_cast<double>(error)) * factor - mine.error_bound;
+  const double slack = (2 * static_cast<double>(error) * factor + 4 * mine.error_bound) * (1 + 0x1p-40);
+  atomicMax(reinterpret_cast<unsigned long long*>(&mine.slack),
+            static_cast<unsigned long long>(__double_as_longlong(slack)));  // positive: ordered as integers
+  add_found(batch.sweep, entry, {isnan(lowest) ? -infinity() : lowest, mirror.first_row(leaf) + row});
+}
 
-template <typename T, int kStages, bool kFiltered>
+// How much products of rows of a leaf may be off.
+__device__ inline float product_error(const LimitedQuery& query, const HalfLeaf& leaf, int num_attributes) {
+  const float sum_error = static_cast<float>(num_attributes + 16) * 0x1p-22F;
+  const float error = kUp * (query.loss * leaf.norm + query.norm * leaf.loss +
+                             sum_error * query.norm * (leaf.norm + leaf.loss) + 0x1p-90F);
+  return error >= 0 ? error : HUGE_VALF;
+}
+
+template <typename T, int kStages, QueryNumbers kQueries>
 class WideSweep {
  public:
-  __device__ WideSweep(const MirrorRef& mirror, const BatchRef& batch, TileShared& shared, __half* tiles,
-                       std::uint32_t num_queries)
+  __device__ WideSweep(const MirrorRef& mirror, const BatchRef& batch, BlockShared<kStages>& shared,
+                       __half* memory, std::uint32_t num_queries)
       : mirror_(mirror),
         batch_(batch),
         sweep_(batch.sweep),
         shared_(shared),
-        tiles_(tiles),
-        num_queries_(num_queries) {}
+        stages_(memory),
+        kept_(memory + kStages * stage_numbers(kQueries)),
+        num_queries_(num_queries),
+        num_parts_(mirror.half.stride / kHalfDepth) {
+    if (threadIdx.x == 0) shared.num_offers = 0;
+  }
 
   // is_repeated: only for queries whose rows did not fit.
   __device__ void run(const Step& step, bool is_repeated) {
-    const std::uint32_t each =
-        (static_cast<std::uint32_t>(mirror_.leaf_rows) + kSegmentRows - 1) / kSegmentRows;
-    const std::uint32_t num_segments = step.size() * each;
-    const std::uint32_t num_tiles = (num_segments + kSegments - 1) / kSegments;
+    step_ = step;
+    segments_each_ = (static_cast<std::uint32_t>(mirror_.leaf_rows) + kSegmentRows - 1) / kSegmentRows;
+    num_segments_ = step.size() * segments_each_;
+    const std::uint32_t num_tiles = (num_segments_ + kSegments - 1) / kSegments;
     const std::uint32_t num_chunks = (num_queries_ + kTileQueries - 1) / kTileQueries;
-    // Blocks that run at once share tiles of rows.
-    for (std::uint64_t i = blockIdx.x; i < std::uint64_t{num_tiles} * num_chunks; i += gridDim.x) {
-      first_query_ = static_cast<std::uint32_t>(i % num_chunks) * kTileQueries;
-      const auto first_segment = static_cast<std::uint32_t>(i / num_chunks) * kSegments;
-      __syncthreads();  // the tile before is done
-      if (threadIdx.x < kSegments)
-        shared_.segments[threadIdx.x] = segment(step, first_segment + threadIdx.x, num_segments, each);
-      __syncthreads();
-      if (__syncthreads_or(set_limits(is_repeated) ? 1 : 0) != 0) multiply();
+    for (std::uint32_t slice = 0; slice < kSlices; ++slice) {
+      const auto tile = [&](std::uint32_t of) {
+        return static_cast<std::uint32_t>(std::uint64_t{num_tiles} * of / kSlices);
+      };
+      const std::uint32_t turned = (blockIdx.x + slice * (gridDim.x / 3 + 1)) % gridDim.x;
+      if (num_chunks >= gridDim.x) {
+        for (std::uint32_t chunk = turned; chunk < num_chunks; chunk += gridDim.x)
+          take_chunk(chunk, is_repeated, tile(slice), tile(slice + 1), 1);
+      } else {  // blocks with the same queries take turns; all are at the same rows at about the same time
+        const std::uint32_t chunk = turned % num_chunks;
+        take_chunk(chunk, is_repeated, tile(slice) + turned / num_chunks, tile(slice + 1),
+                   (gridDim.x - chunk - 1) / num_chunks + 1);
+      }
     }
   }
 
  private:
-  __device__ Segment segment(const Step& step, std::uint32_t number, std::uint32_t num_segments,
-                             std::uint32_t each) const {
-    Segment of = {__ldg(mirror_.leaf_order + step.position(min(number, num_segments - 1) / each)),
-                  number % each * kSegmentRows,
-                  0,
-                  {}};
+  static constexpr std::uint32_t kMaxOffers = BlockShared<kStages>::kMaxOffers;
+
+  // Tiles first, first + every ... before `end`.
+  __device__ void take_chunk(std::uint32_t chunk, bool is_repeated, std::uint32_t first, std::uint32_t end,
+                             std::uint32_t every) {
+    if (first >= end) return;
+    first_query_ = chunk * kTileQueries;
+    __syncthreads();  // all are done with the chunk before
+    const bool is_wanted = threadIdx.x < kTileQueries && take_query(threadIdx.x, is_repeated);
+    if (__syncthreads_or(is_wanted ? 1 : 0) == 0) return;
+    if constexpr (kQueries == QueryNumbers::kept) keep_numbers();
+    leaves_ = rows_ = 0;
+    for (std::uint32_t tile = first; tile < end; tile += kTilesAhead * every)
+      multiply(look_ahead(tile, end, every));
+    add_work();
+  }
+
+  __device__ std::uint32_t entry(std::uint32_t q) const { return first_query_ + q; }
+
+  // By a thread. Returns false, and a bound that nothing reaches, if no row is to be found for the query.
+  __device__ bool take_query(std::uint32_t q, bool is_repeated) const {
+    LimitedQuery limited = {HUGE_VALF, 0, 0, 0};
+    if (first_query_ + q < num_queries_) {
+      const SweepQuery& query = sweep_.queries[entry(q)];
+      const HalfQuery& half = sweep_.half_queries[entry(q)];
+      const bool is_done = query.num_found > sweep_.capacity || (is_repeated && query.is_behind == 0);
+      if (!is_done) {
+        const double kth_bound = ((query.kth_bound - query.base) - query.error_bound) / half.factor;
+        limited = {__double2float_rd(kth_bound), half.norm, half.loss, half.length};
+      }
+    }
+    shared_.queries[q] = limited;
+    return limited.norm > 0;
+  }
+
+  __device__ void keep_numbers() const {
+    const std::uint32_t copies_each = mirror_.half.stride * sizeof(Half) / 16;
+    for (std::uint32_t i = threadIdx.x; i < kTileQueries * copies_each; i += kThreads) {
+      const std::uint32_t q = i / copies_each, at = i % copies_each * (16 / sizeof(Half));
+      copy_16_bytes(kept_ + q * (mirror_.half.stride + kHalfPadding) + at, numbers_of_query(q) + at);
+    }
+    end_group_of_copies();
+  }
+  // Queries that are not there are read as the last one.
+  __device__ const Half* numbers_of_query(std::uint32_t q) const {
+    return sweep_.half_weights +
+           std::size_t{entry(min(q, num_queries_ - 1 - first_query_))} * mirror_.half.stride;
+  }
+
+  // Finds up to kTilesAhead tiles that some query may reach, and returns how many they are.
+  __device__ std::uint32_t look_ahead(std::uint32_t first, std::uint32_t end, std::uint32_t every) {
+    if (threadIdx.x < kTilesAhead * kSegments) {
+      const std::uint32_t tile = first + threadIdx.x / kSegments * every;
+      shared_.segments[threadIdx.x] = segment(tile * kSegments + threadIdx.x % kSegments, tile < end);
+    }
+    if (threadIdx.x == 0) shared_.is_reached = 0;
+    __syncthreads();
+    const std::uint32_t q = threadIdx.x % kTileQueries;
+    std::uint32_t reached = 0;
+    for (std::uint32_t s = threadIdx.x / kTileQueries; s < kTilesAhead * kSegments;
+         s += kThreads / kTileQueries) {
+      const Segment& of = shared_.segments[s];
+      if (of.num_rows == 0 || !may_reach(shared_.queries[q], of.lengths)) continue;
+      reached |= 1u << s / kSegments;
+      leaves_ += of.first_row == 0 ? 1 : 0;
+      rows_ += of.num_rows;
+    }
+    atomicOr(&shared_.is_reached, reached);
+    __syncthreads();
+    if (threadIdx.x < kTilesAhead && (shared_.is_reached >> threadIdx.x & 1) != 0)
+      shared_.reached[__popc(shared_.is_reached & ((1u << threadIdx.x) - 1))] =
+          static_cast<std::uint8_t>(threadIdx.x);
+    __syncthreads();
+    return static_cast<std::uint32_t>(__popc(shared_.is_reached));
+  }
+
+  __device__ Segment segment(std::uint32_t number, bool exists) const {
+    const std::uint32_t position = step_.position(min(number, num_segments_ - 1) / segments_each_);
+    Segment of = {__ldg(mirror_.leaf_order + position), number % segments_each_ * kSegmentRows, 0, {}};
     const std::uint32_t all =
         min(mirror_.leaves[of.leaf].num_rows, static_cast<std::uint32_t>(mirror_.leaf_rows));
-    if (number < num_segments && of.first_row < all) of.num_rows = min(all - of.first_row, kSegmentRows);
+    if (exists && number < num_segments_ && of.first_row < all)
+      of.num_rows = min(all - of.first_row, kSegmentRows);
     of.lengths = mirror_.half.leaves[of.leaf];
     return of;
   }
 
-  // A thread for each query and segment. Returns whether some row may reach the query's k-th score bound.
-  __device__ bool set_limits(bool is_repeated) const {
-    const std::uint32_t q = threadIdx.x % kTileQueries, s = threadIdx.x / kTileQueries;
-    static_assert(kTileQueries * kSegments == kThreads);
-    const Segment& of = shared_.segments[s];
-    Limit limit = {HUGE_VALF, -1};
-    if (first_query_ + q < num_queries_ && of.num_rows > 0) {
-      SweepQuery& query = sweep_.queries[first_query_ + q];
-      const bool is_done = query.num_found > sweep_.capacity || (is_repeated && query.is_behind == 0);
-      if (!is_done) limit = limit_of(query, sweep_.half_queries[first_query_ + q], of.lengths);
-      if (limit.error >= 0) {
-        if (of.first_row == 0) atomicAdd(reinterpret_cast<unsigned long long*>(&query.leaves), 1ull);
-        atomicAdd(reinterpret_cast<unsigned long long*>(&query.rows), std::uint64_t{of.num_rows});
+  // Whether a row of such lengths may reach the k-th score bound. NaN and infinity: it may.
+  __device__ static bool may_reach(const LimitedQuery& query, const HalfLeaf& leaf) {
+    const float highest = fminf((query.norm + query.loss) * leaf.norm, query.length * leaf.length);
+    return !(highest * kUp + 0x1p-90F < query.kth_bound);
+  }
+
+  // The products of the tiles that are reached, with the numbers of the next under way.
+  __device__ void multiply(std::uint32_t num_tiles) {
+    const std::uint32_t num_steps = num_tiles * num_parts_;
+    Sources sources;
+    std::uint32_t next = 0;
+    for (; next < kStages - 1; ++next) copy_stage(next, num_steps, sources);
+    for (std::uint32_t tile = 0, step = 0; tile < num_tiles; ++tile) {
+      set_limits(tile);
+      Sums sums = {};
+      for (std::uint32_t part = 0; part < num_parts_; ++part, ++step) {
+        wait_for_copies<kStages - 2>();
+        __syncthreads();  // and all warps are done with the stage that is written next
+        copy_stage(next++, num_steps, sources);
+        multiply_part(step % kStages, part, sums);
       }
-    }
-    shared_.limits[s][q] = limit;
-    return limit.error >= 0;
-  }
-
-  __device__ Limit limit_of(const SweepQuery& query, const HalfQuery& half, const HalfLeaf& leaf) const {
-    constexpr float kUp = 1 + 0x1p-18F;  // more than these few operations round
-    const float sum_error = static_cast<float>(mirror_.num_attributes + 16) * 0x1p-22F;
-    const float error = kUp * (half.loss * leaf.norm + half.norm * leaf.loss +
-                               sum_error * half.norm * (leaf.norm + leaf.loss) + 0x1p-90F);
-    const float kth_bound =
-        __double2float_rd(((query.kth_bound - query.base) - query.error_bound) / half.factor);
-    const float highest =
-        kUp * fminf((half.norm + half.loss) * leaf.norm, half.length * leaf.length) + 0x1p-90F;
-    if (highest < kth_bound) return {HUGE_VALF, -1};  // NaN and infinity: may reach it
-    return {__fsub_rd(kth_bound, error), error >= 0 ? error : HUGE_VALF};
-  }
-
-  // The products of a tile, with the next numbers under way.
-  __device__ void multiply() const {
-    const Half* sources[kCopiesEach];
-    take_sources(sources);
-    float sums[kWarpRows / 16][kWarpQueries / 8][4] = {};
-    const std::uint32_t num_steps = mirror_.half.stride / kHalfDepth;
-#pragma unroll
-    for (std::uint32_t next = 0; next < kStages - 1; ++next) copy_stage(sources, next, num_steps);
-    for (std::uint32_t step = 0; step < num_steps; ++step) {
-      wait_for_copies<kStages - 2>();
-      __syncthreads();  // and all warps are done with the stage that is written next
-      copy_stage(sources, step + kStages - 1, num_steps);
-      multiply_stage(tiles_ + step % kStages * kStageNumbers, sums);
+      offer_reaching(tile, sums);
+      __syncthreads();
+      take_offers(tile + 1 < num_tiles ? kMaxOffers / 8 : 1);
     }
     wait_for_copies<0>();
-    if (!take_offers(0, kWarpRows / 16, sums))
-#pragma unroll
-      for (std::uint32_t m = 0; m < kWarpRows / 16; ++m) take_offers(m, m + 1, sums);
+    __syncthreads();
   }
 
-  // 16 bytes each, of the rows threadIdx.x / 4, threadIdx.x / 4 + 64 .. of a stage.
+  // A thread for each query and segment of a tile.
+  __device__ void set_limits(std::uint32_t tile) const {
+    static_assert(kTileQueries * kSegments == kThreads);
+    const std::uint32_t q = threadIdx.x % kTileQueries, s = threadIdx.x / kTileQueries;
+    const LimitedQuery& query = shared_.queries[q];
+    shared_.limits[tile % 2][s][q] =
+        __fsub_rd(query.kth_bound, product_error(query, segment_of(tile, s).lengths, mirror_.num_attributes));
+  }
+  __device__ const Segment& segment_of(std::uint32_t tile, std::uint32_t s) const {
+    return shared_.segments[shared_.reached[tile] * kSegments + s];
+  }
+
+  // Copies of 16 bytes: threadIdx.x / 4 + 64 i is the row of the i-th in a stage, the rows' and then the queries'.
   static constexpr std::uint32_t kCopiesOfRow = kHalfDepth * sizeof(Half) / 16;
   static constexpr std::uint32_t kRowsOfCopy = kThreads / kCopiesOfRow;
-  static constexpr std::uint32_t kCopiesEach = (kTileRows + kTileQueries) / kRowsOfCopy;
+  static constexpr std::uint32_t kCopiesEach = stage_numbers(kQueries) / kStride / kRowsOfCopy;
   static_assert(kTileRows % kRowsOfCopy == 0 && kTileQueries % kRowsOfCopy == 0);
+  struct Sources {
+    const Half* numbers[kCopiesEach];
+    std::uint32_t part = 0;
+  };
 
-  // Rows and queries that are not there are read as the last one.
-  __device__ void take_sources(const Half* (&sources)[kCopiesEach]) const {
-    const std::uint32_t part = threadIdx.x % kCopiesOfRow * (16 / sizeof(Half));
-#pragma unroll
-    for (std::uint32_t i = 0; i < kCopiesEach; ++i) {
-      const std::uint32_t row = threadIdx.x / kCopiesOfRow + i * kRowsOfCopy;
-      std::size_t number = 0;
-      if (row < kTileRows) {
-        const Segment& of = shared_.segments[row / kSegmentRows];
-        number =
-            mirror_.first_row(of.leaf) + of.first_row + min(row % kSegmentRows, max(of.num_rows, 1u) - 1);
-      } else {
-        number = min(first_query_ + row - kTileRows, num_queries_ - 1);
-      }
-      sources[i] =
-          (row < kTileRows ? mirror_.half.rows : sweep_.half_weights) + number * mirror_.half.stride + part;
-    }
-  }
-
-  __device__ void copy_stage(const Half* const (&sources)[kCopiesEach], std::uint32_t step,
-                             std::uint32_t num_steps) const {
+  // The step-th part of the reached tiles. Parts are copied one after the other.
+  __device__ void copy_stage(std::uint32_t step, std::uint32_t num_steps, Sources& sources) const {
     if (step < num_steps) {
-      __half* to = tiles_ + step % kStages * kStageNumbers + threadIdx.x / kCopiesOfRow * kStride +
+      if (sources.part == 0) take_sources(step / num_parts_, sources);
+      __half* to = stages_ + step % kStages * stage_numbers(kQueries) + threadIdx.x / kCopiesOfRow * kStride +
                    threadIdx.x % kCopiesOfRow * (16 / sizeof(Half));
 #pragma unroll
       for (std::uint32_t i = 0; i < kCopiesEach; ++i)
-        copy_16_bytes(to + i * kRowsOfCopy * kStride, sources[i] + step * kHalfDepth);
+        copy_16_bytes(to + i * kRowsOfCopy * kStride, sources.numbers[i] + sources.part * kHalfDepth);
+      if (++sources.part == num_parts_) sources.part = 0;
     }
     end_group_of_copies();  // also of nothing, so that groups can be counted
   }
 
-  __device__ void multiply_stage(const __half* stage,
-                                 float (&sums)[kWarpRows / 16][kWarpQueries / 8][4]) const {
-    const __half* rows = stage + (warp_ % kWarpsOfRows * kWarpRows + lane_ % 16) * kStride + lane_ / 16 * 8;
-    const __half* queries =
-        stage + (kTileRows + warp_ / kWarpsOfRows * kWarpQueries + lane_ % 8 + lane_ / 16 * 8) * kStride +
-        lane_ / 8 % 2 * 8;
+  // Rows that are not there are read as the last one.
+  __device__ void take_sources(std::uint32_t tile, Sources& sources) const {
+    const std::uint32_t at = threadIdx.x % kCopiesOfRow * (16 / sizeof(Half));
+#pragma unroll
+    for (std::uint32_t i = 0; i < kCopiesEach; ++i) {
+      const std::uint32_t row = threadIdx.x / kCopiesOfRow + i * kRowsOfCopy;
+      if (row < kTileRows) {
+        const Segment& of = segment_of(tile, row / kSegmentRows);
+        const std::size_t number =
+            mirror_.first_row(of.leaf) + of.first_row + min(row % kSegmentRows, max(of.num_rows, 1u) - 1);
+        sources.numbers[i] = mirror_.half.rows + number * mirror_.half.stride + at;
+      } else {
+        sources.numbers[i] = numbers_of_query(row - kTileRows) + at;
+      }
+    }
+  }
+
+  __device__ void multiply_part(std::uint32_t stage, std::uint32_t part, Sums& sums) const {
+    const __half* numbers = stages_ + stage * stage_numbers(kQueries);
+    const __half* rows = numbers + (first_row() + lane_ % 16) * kStride + lane_ / 16 * 8;
+    const bool is_kept = kQueries == QueryNumbers::kept;
+    const std::uint32_t stride = is_kept ? mirror_.half.stride + kHalfPadding : kStride;
+    const __half* queries = (is_kept ? kept_ + part * kHalfDepth : numbers + kTileRows * kStride) +
+                            (first_query() + lane_ % 8 + lane_ / 16 * 8) * stride + lane_ / 8 % 2 * 8;
 #pragma unroll
     for (std::uint32_t at = 0; at < kHalfDepth; at += kHalfStep) {
       HalfFragment of_rows[kWarpRows / 16];
@@ -244,7 +375,7 @@ class WideSweep {
 #pragma unroll
       for (std::uint32_t n = 0; n < kWarpQueries / 16; ++n) {
         HalfFragment of_queries;
-        of_queries.load(queries + n * 16 * kStride + at);
+        of_queries.load(queries + n * 16 * stride + at);
 #pragma unroll
         for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
 #pragma unroll
@@ -255,88 +386,99 @@ class WideSweep {
     }
   }
 
-  // Collects the offers among some of the rows of each warp, then takes them, if there is room for all.
-  __device__ bool take_offers(std::uint32_t first, std::uint32_t end,
-                              const float (&sums)[kWarpRows / 16][kWarpQueries / 8][4]) const {
-    auto& offers = *reinterpret_cast<Offers*>(tiles_);
-    if (threadIdx.x == 0) shared_.num_offers = 0;
-    __syncthreads();  // and no warp reads the tile any more
-    const std::uint32_t first_row = warp_ % kWarpsOfRows * kWarpRows + lane_ / 4,
-                        first_query = warp_ / kWarpsOfRows * kWarpQueries + lane_ % 4 * 2;
-    const Limit* limits = shared_.limits[warp_ % kWarpsOfRows * kWarpRows / kSegmentRows];
+  // The warp's first row and query in a tile.
+  __device__ std::uint32_t first_row() const {
+    return warp_ % kWarpsOfRows * kWarpRows;
+  }
+  __device__ std::uint32_t first_query() const {
+    return warp_ / kWarpsOfRows * kWarpQueries;
+  }
+
+  // Offers the rows of a tile whose sums reach their limits.
+  __device__ void offer_reaching(std::uint32_t tile, const Sums& sums) const {
     static_assert(kSegmentRows % kWarpRows == 0);
+    const std::uint32_t s = first_row() / kSegmentRows;
+    const float* limits = shared_.limits[tile % 2][s] + first_query() + lane_ % 4 * 2;
 #pragma unroll
     for (std::uint32_t n = 0; n < kWarpQueries / 8; ++n)
 #pragma unroll
       for (std::uint32_t c = 0; c < 2; ++c) {
-        const float least = limits[first_query + n * 8 + c].least;
+        const float least = limits[n * 8 + c];
 #pragma unroll
         for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
 #pragma unroll
           for (std::uint32_t r = 0; r < 2; ++r) {
             const float product = sums[m][n][r * 2 + c];
-            if (product < least || m < first || m >= end) continue;  // NaN: may reach it
-            const std::uint32_t i = atomicAdd(&shared_.num_offers, 1u);
-            if (i >= kMaxOffers) continue;
-            offers.products[i] = product;
-            offers.rows_and_queries[i] = static_cast<std::uint16_t>(
-                (first_row + m * 16 + r * 8) * kTileQueries + first_query + n * 8 + c);
+            if (!(product < least))  // NaN: may reach it
+              put({product, static_cast<std::uint8_t>(first_row() + m * 16 + r * 8 + lane_ / 4),
+                   static_cast<std::uint8_t>(first_query() + n * 8 + lane_ % 4 * 2 + c),
+                   static_cast<std::uint8_t>(tile)});
           }
       }
-    __syncthreads();
-    const std::uint32_t count = shared_.num_offers;
-    for (std::uint32_t i = threadIdx.x; count <= kMaxOffers && i < count; i += kThreads)
-      offer(offers.rows_and_queries[i] / kTileQueries, offers.rows_and_queries[i] % kTileQueries,
-            offers.products[i]);
-    __syncthreads();
-    return count <= kMaxOffers;
   }
 
-  // By a lane: a row and a query of the tile.
-  __device__ void offer(std::uint32_t row, std::uint32_t q, float product) const {
-    const Segment& of = shared_.segments[row / kSegmentRows];
-    const float error = shared_.limits[row / kSegmentRows][q].error;
-    if (error < 0 || row % kSegmentRows >= of.num_rows) return;
-    const std::uint32_t entry = first_query_ + q;
-    SweepQuery& mine = sweep_.queries[entry];
-    const std::uint32_t index = of.first_row + row % kSegmentRows;
-    const QueryRef query = {batch_.queries + std::size_t{mine.query} * batch_.query_stride};
-    if (!passes_filter<T, kFiltered>(mirror_, query, of.leaf, index)) return;
-    const double factor = sweep_.half_queries[entry].factor;
-    const double lowest =
-        mine.base + (static_cast<double>(product) - static_cast<double>(error)) * factor - mine.error_bound;
-    const double slack = (2 * static_cast<double>(error) * factor + 4 * mine.error_bound) * (1 + 0x1p-40);
-    atomicMax(reinterpret_cast<unsigned long long*>(&mine.slack),
-              static_cast<unsigned long long>(__double_as_longlong(slack)));  // positive: ordered as integers
-    add_found(sweep_, entry, {isnan(lowest) ? -infinity() : lowest, mirror_.first_row(of.leaf) + index});
+  // By a lane. Keeps the offer until many can be taken at once.
+  __device__ void put(const Offer& offer) const {
+    const std::uint32_t i = atomicAdd(&shared_.num_offers, 1u);
+    if (i < kMaxOffers) {
+      shared_.offers[i] = offer;
+    } else if (first_query_ + offer.query < num_queries_) {
+      sweep_.queries[entry(offer.query)].has_dropped = 1;
+    }
+  }
+
+  // By all threads, after a barrier, if there are `at_least` so many. A barrier comes before the next are put.
+  __device__ void take_offers(std::uint32_t at_least) const {
+    const std::uint32_t count = min(shared_.num_offers, kMaxOffers);
+    if (count < at_least) return;
+    for (std::uint32_t i = threadIdx.x; i < count; i += kThreads) {
+      const Offer offer = shared_.offers[i];
+      const Segment& of = segment_of(offer.tile, offer.row / kSegmentRows);
+      const std::uint32_t row = offer.row % kSegmentRows;
+      const LimitedQuery& query = shared_.queries[offer.query];
+      // Others than wanted are offered if products are not numbers.
+      if (row < of.num_rows && query.norm > 0)
+        find<T>(mirror_, batch_, entry(offer.query), of.leaf, of.first_row + row, offer.product,
+                product_error(query, of.lengths, mirror_.num_attributes));
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) shared_.num_offers = 0;
+  }
+
+  __device__ void add_work() const {
+    const std::uint32_t q = threadIdx.x % kTileQueries;
+    if (leaves_ + rows_ == 0) return;
+    SweepQuery& query = sweep_.queries[entry(q)];
+    atomicAdd(reinterpret_cast<unsigned long long*>(&query.leaves), std::uint64_t{leaves_});
+    atomicAdd(reinterpret_cast<unsigned long long*>(&query.rows), std::uint64_t{rows_});
   }
 
   const MirrorRef& mirror_;
   const BatchRef& batch_;
   const SweepRef& sweep_;
-  TileShared& shared_;
-  __half* tiles_;  // [kStages] of kStageNumbers: rows, then queries
-  std::uint32_t num_queries_;
+  BlockShared<kStages>& shared_;
+  __half* stages_;  // [kStages] of stage_numbers: rows, then queries
+  __half* kept_;    // [kTileQueries][stride + kHalfPadding]
+  std::uint32_t num_queries_, num_parts_;
+  Step step_ = {};
+  std::uint32_t segments_each_ = 0, num_segments_ = 0;
   std::uint32_t first_query_ = 0;
+  std::uint32_t leaves_ = 0, rows_ = 0;  // of the thread's query, in the chunk
   std::uint32_t lane_ = threadIdx.x % kWarpSize, warp_ = threadIdx.x / kWarpSize;
 };
 
-// Cooperative. Dynamic shared memory: the stages.
-template <typename T, int kStages, bool kFiltered>
+// Cooperative. Dynamic shared memory: the stages, then numbers that are kept.
+template <typename T, int kStages, QueryNumbers kQueries>
 __global__ void __launch_bounds__(kThreads, kBlocksEach)
-    sweep_wide(const MirrorRef mirror, const BatchRef batch) {
+    sweep_wide(const __grid_constant__ MirrorRef mirror, const __grid_constant__ BatchRef batch) {
   const std::uint32_t num_queries = min(batch.counters->num_handed_over, batch.sweep.most);
   if (num_queries == 0) return;
   extern __shared__ uint4 wide_shared[];  // as ldmatrix wants it aligned
-  __shared__ TileShared shared;
-  WideSweep<T, kStages, kFiltered> sweep(mirror, batch, shared, reinterpret_cast<__half*>(wide_shared),
-                                         num_queries);
+  __shared__ BlockShared<kStages> shared;
+  WideSweep<T, kStages, kQueries> sweep(mirror, batch, shared, reinterpret_cast<__half*>(wide_shared),
+                                        num_queries);
   StepEnd step_end(batch, batch.counters->sweep_barrier);
-  // All rows of the first step are found.
-  const std::uint32_t most_first =
-      max(batch.sweep.capacity / static_cast<std::uint32_t>(mirror.leaf_rows), 1u);
-  std::uint32_t stride = 1;
-  while ((mirror.num_leaves + stride - 1) / stride > most_first) stride *= kSweepGrowth;
+  std::uint32_t stride = first_stride(mirror, batch.sweep);
   for (bool is_first = true, is_repeated = false; stride > 0;) {
     sweep.run({mirror.num_leaves, stride, is_first}, is_repeated);
     is_repeated = step_end.raise_kth_bounds(num_queries, is_repeated, [](std::uint32_t i) { return i; });
@@ -344,16 +486,6 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach)
     is_first = false;
     stride /= kSweepGrowth;
   }
-}
-
-template <typename T, int kStages>
-void launch(const MirrorRef& mirror, const BatchRef& batch, unsigned num_blocks, cudaStream_t stream) {
-  const cuda::Shape shape = {.num_blocks = num_blocks,
-                             .num_threads = kThreads,
-                             .shared_bytes = kStages * kStageNumbers * sizeof(Half),
-                             .cooperative = true};
-  cuda::launch(batch.is_filtered ? sweep_wide<T, kStages, true> : sweep_wide<T, kStages, false>, shape,
-               stream, mirror, batch);
 }
 
 __device__ inline double warp_sum(double mine) {
@@ -407,7 +539,53 @@ __device__ inline bool start_wide_query(const MirrorRef& mirror, const SweepRef&
   return true;
 }
 
+// The product of a row and a query, whose numbers are aligned to 16 bytes.
+__device__ inline float product_of(const Half* row, const Half* query, std::uint32_t stride) {
+  float sum = 0;
+  for (std::uint32_t i = 0; i < stride; i += 8) {
+    const uint4 of_row = __ldg(reinterpret_cast<const uint4*>(row + i));
+    const uint4 of_query = *reinterpret_cast<const uint4*>(query + i);
+    const auto* a = reinterpret_cast<const __half2*>(&of_row);
+    const auto* b = reinterpret_cast<const __half2*>(&of_query);
+#pragma unroll
+    for (int pair = 0; pair < 4; ++pair) {
+      const float2 x = __half22float2(a[pair]), y = __half22float2(b[pair]);
+      sum = fmaf(x.y, y.y, fmaf(x.x, y.x, sum));
+    }
+  }
+  return sum;
+}
+
+// By a warp: a first k-th score bound, from rows of the first step.
+template <typename T>
+__device__ void bound_by_sample(const MirrorRef& mirror, const BatchRef& batch, std::uint32_t entry,
+                                const HalfQuery& half, std::uint32_t lane) {
+  const std::uint32_t stride = first_stride(mirror, batch.sweep), room = batch.sweep.capacity;
+  const LimitedQuery limited = {0, half.norm, half.loss, half.length};
+  const Half* numbers = batch.sweep.half_weights + std::size_t{entry} * mirror.half.stride;
+  std::uint32_t seen = 0;
+  for (std::uint32_t position = 0; position < mirror.num_leaves && seen < room; position += stride) {
+    const std::uint32_t leaf = __ldg(mirror.leaf_order + position);
+    const std::uint32_t num_rows =
+        min(min(mirror.leaves[leaf].num_rows, static_cast<std::uint32_t>(mirror.leaf_rows)), room - seen);
+    const float error = product_error(limited, mirror.half.leaves[leaf], mirror.num_attributes);
+    for (std::uint32_t row = lane; row < num_rows; row += kWarpSize)
+      find<T>(mirror, batch, entry, leaf, row,
+              product_of(mirror.half.rows + (mirror.first_row(leaf) + row) * mirror.half.stride, numbers,
+                         mirror.half.stride),
+              error);
+    seen += num_rows;
+  }
+  __threadfence_block();
+  __syncwarp();  // all are found
+  KthBoundRaise(batch, entry).run(false);
+  __syncwarp();
+  SweepQuery& query = batch.sweep.queries[entry];
+  if (lane == 0) query.num_found = query.num_kept = 0;  // the sweep finds them again
+}
+
 // A warp for each query that the sweep takes; its entry is its number.
+template <typename T>
 __global__ void __launch_bounds__(kThreads) start_wide_queries(const MirrorRef mirror, const BatchRef batch) {
   const std::uint32_t q = (blockIdx.x * kThreads + threadIdx.x) / kWarpSize, lane = threadIdx.x % kWarpSize;
   const std::uint32_t count = min(batch.num_queries, batch.sweep.most);
@@ -423,10 +601,14 @@ __global__ void __launch_bounds__(kThreads) start_wide_queries(const MirrorRef m
     swept.num_found = batch.sweep.capacity + 1;  // as if its rows did not fit: it goes on to a walk
     swept.is_left = 1;
   }
-  if (lane != 0) return;
-  batch.sweep.queries[q] = swept;
-  batch.sweep.half_queries[q] = half;
-  batch.results[q] = {};
+  if (lane == 0) {
+    batch.sweep.queries[q] = swept;
+    batch.sweep.half_queries[q] = half;
+    batch.results[q] = {};
+  }
+  __threadfence_block();
+  __syncwarp();
+  if (swept.is_left == 0) bound_by_sample<T>(mirror, batch, q, half, lane);
 }
 
 // A warp for each query: the scores of its rows, of which it has had lower bounds.
@@ -450,24 +632,37 @@ cuda::Shape warp_for_each(std::uint32_t num_queries) {
   return {.num_blocks = (num_queries * kWarpSize + kThreads - 1) / kThreads, .num_threads = kThreads};
 }
 
+// Returns false, and launches nothing, if fewer blocks than `at_least` fit on a multiprocessor.
+template <typename T, int kStages, QueryNumbers kQueries>
+bool launch_products(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+                     unsigned at_least, cudaStream_t stream) {
+  const std::size_t bytes =
+      kStages * stage_numbers(kQueries) * sizeof(Half) + kept_bytes(kQueries, mirror.half.stride);
+  const std::size_t each = bytes + sizeof(BlockShared<kStages>) + 64 + limits.reserved_shared_bytes;
+  const auto blocks_each =
+      static_cast<unsigned>(std::min<std::size_t>(kBlocksEach, limits.multiprocessor_shared_bytes / each));
+  if (blocks_each < at_least) return false;
+  const cuda::Shape shape = {.num_blocks = std::max(1u, blocks_each) * limits.num_multiprocessors,
+                             .num_threads = kThreads,
+                             .shared_bytes = bytes,
+                             .cooperative = true};
+  cuda::launch(sweep_wide<T, kStages, kQueries>, shape, stream, mirror, batch);
+  return true;
+}
+
 template <typename T>
 void launch_products(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                      cudaStream_t stream) {
-  constexpr std::size_t kStatic = sizeof(TileShared) + 64;
-  const auto blocks_each = [&](std::size_t stages) {
-    const std::size_t each = stages * kStageNumbers * sizeof(Half) + kStatic + limits.reserved_shared_bytes;
-    return static_cast<unsigned>(
-        std::min<std::size_t>(kBlocksEach, limits.multiprocessor_shared_bytes / each));
-  };
-  if (blocks_each(3) == kBlocksEach)
-    return launch<T, 3>(mirror, batch, kBlocksEach * limits.num_multiprocessors, stream);
-  launch<T, 2>(mirror, batch, std::max(1u, blocks_each(2)) * limits.num_multiprocessors, stream);
+  if (launch_products<T, 3, QueryNumbers::kept>(mirror, batch, limits, kBlocksEach, stream)) return;
+  if (launch_products<T, 3, QueryNumbers::copied>(mirror, batch, limits, kBlocksEach, stream)) return;
+  launch_products<T, 2, QueryNumbers::copied>(mirror, batch, limits, 0, stream);
 }
 
 }  // namespace
 
+template <typename T>
 void launch_wide_queries(const MirrorRef& mirror, const BatchRef& batch, cudaStream_t stream) {
-  cuda::launch(start_wide_queries, warp_for_each(std::min(batch.num_queries, batch.sweep.most)), stream,
+  cuda::launch(start_wide_queries<T>, warp_for_each(std::min(batch.num_queries, batch.sweep.most)), stream,
                mirror, batch);
 }
 
@@ -479,6 +674,8 @@ void launch_wide_sweep(const MirrorRef& mirror, const BatchRef& batch, const cud
                batch);
 }
 
+template void launch_wide_queries<float>(const MirrorRef&, const BatchRef&, cudaStream_t);
+template void launch_wide_queries<double>(const MirrorRef&, const BatchRef&, cudaStream_t);
 template void launch_wide_sweep<float>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
 template void launch_wide_sweep<double>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
 
