@@ -41,7 +41,7 @@ constexpr std::uint32_t kSlices = 8;
 enum class QueryNumbers { kept, copied };
 // Numbers between two rows of a tile in shared memory: ldmatrix then has no bank conflicts.
 constexpr std::uint32_t kStride = kHalfDepth + kHalfPadding;
-constexpr std::uint32_t stage_numbers(QueryNumbers queries) {
+CULMEN_HOST_DEVICE constexpr std::uint32_t stage_numbers(QueryNumbers queries) {
   return (kTileRows + (queries == QueryNumbers::copied ? kTileQueries : 0)) * kStride;
 }
 constexpr std::size_t kept_bytes(QueryNumbers queries, std::uint32_t half_stride) {
