@@ -24,7 +24,7 @@ class KthBoundRaise {
 
   // Returns true if the step must be repeated for the query.
   __device__ bool run(bool is_repeated) {
-    const bool fits = mine_.num_found <= batch_.sweep.capacity && mine_.has_dropped == 0;
+    const bool fits = mine_.num_found <= batch_.sweep.capacity;
     if (fits ? is_repeated && mine_.is_behind == 0 : mine_.is_left == 1) return false;
     const double before = mine_.kth_bound, kth_bound = fmax(before, kth_score());
     // Where scores are known roughly, the rows that stay could be too many again and again.
@@ -35,13 +35,10 @@ class KthBoundRaise {
                                                                               : 0);
     __syncwarp();  // all lanes have read what lane 0 writes
     if (lane_ == 0) {
-      const bool is_left = !fits && !is_behind;
       mine_.kth_bound = kth_bound;
       mine_.is_behind = is_behind ? 1 : 0;
-      mine_.is_left = is_left ? 1 : 0;
-      mine_.has_dropped = 0;
-      mine_.num_found = is_left ? batch_.sweep.capacity + 1 : kept;
-      if (!is_left) mine_.num_kept = kept;
+      mine_.is_left = !fits && !is_behind ? 1 : 0;
+      if (mine_.is_left == 0) mine_.num_found = mine_.num_kept = kept;
     }
     return is_behind;
   }

@@ -48,18 +48,18 @@ inline std::uint32_t most_beyond_it(const MirrorRef& mirror) {
 
 // A query that was handed over.
 struct SweepQuery {
-  double kth_bound;           // a score that k rows reach, or the query's min_score
-  double base;                // its score of a row that is at each attribute's origin
-  double error_bound;         // more than base and the query's scores can be off by
-  double slack;               // by how much more the scores of rows found may be than they say (wide tables)
-  std::uint32_t query;        // in the batch
-  std::uint32_t num_found;    // rows; those beyond SweepRef::capacity were not stored
-  std::uint32_t num_kept;     // the first of them, found in earlier steps
-  std::uint32_t is_behind;    // 1: the step is repeated for it
-  std::uint32_t is_left;      // 1: returns to its walk
-  std::uint32_t is_swept;     // 1: left to the sweep by the frontier
-  std::uint32_t num_items;    // that the frontier has listed for it
-  std::uint32_t has_dropped;  // 1: in this step rows were not even counted, as if they did not fit
+  double kth_bound;         // a score that k rows reach, or the query's min_score
+  double base;              // its score of a row that is at each attribute's origin
+  double error_bound;       // more than base and the query's scores can be off by
+  double slack;             // by how much more the scores of rows found may be than they say (wide tables)
+  std::uint32_t query;      // in the batch
+  std::uint32_t num_found;  // rows; those beyond SweepRef::capacity were not stored
+  std::uint32_t num_kept;   // the first of them, found in earlier steps
+  std::uint32_t is_behind;  // 1: the step is repeated for it
+  std::uint32_t is_left;    // 1: returns to its walk
+  std::uint32_t is_swept;   // 1: left to the sweep by the frontier
+  std::uint32_t num_items;  // that the frontier has listed for it
+  std::uint32_t padding;
   std::uint64_t nodes, leaves, rows, scored;  // the work
 };
 

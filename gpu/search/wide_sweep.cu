@@ -84,11 +84,16 @@ struct Step {
   }
 };
 
-// The leaves of the first step are these and their multiples: as many as there is room for rows.
+// Leaves of the sample: as many as there is room for rows.
+__device__ inline std::uint32_t num_sampled(const MirrorRef& mirror, const SweepRef& sweep) {
+  return min(max(sweep.capacity / static_cast<std::uint32_t>(mirror.leaf_rows), 1u), mirror.num_leaves);
+}
+
+// The leaves of the first step are the multiples of this: not more than the sample's bound has room for.
 __device__ inline std::uint32_t first_stride(const MirrorRef& mirror, const SweepRef& sweep) {
-  const std::uint32_t most = max(sweep.capacity / static_cast<std::uint32_t>(mirror.leaf_rows), 1u);
   std::uint32_t stride = 1;
-  while ((mirror.num_leaves + stride - 1) / stride > most) stride *= kSweepGrowth;
+  while ((mirror.num_leaves + stride - 1) / stride > kSweepGrowth * num_sampled(mirror, sweep))
+    stride *= kSweepGrowth;
   return stride;
 }
 
@@ -113,8 +118,7 @@ static_assert(kTileRows <= 256 && kTileQueries <= 256 && kTilesAhead <= 256);
 
 template <int kStages>
 struct BlockShared {
-  // Of small cards fewer. What finds no room is found when the step is repeated.
-  static constexpr std::uint32_t kMaxOffers = kStages > 2 ? 2048 : 512;
+  static constexpr std::uint32_t kMaxOffers = kStages > 2 ? 2048 : 512;  // small cards have less memory
 
   LimitedQuery queries[kTileQueries];
   Segment segments[kTilesAhead * kSegments];
@@ -299,8 +303,10 @@ class WideSweep {
         copy_stage(next++, num_steps, sources);
         multiply_part(step % kStages, part, sums);
       }
-      offer_reaching(tile, sums);
+      const std::uint32_t before = shared_.num_offers;  // no thread has offered since the last barrier
+      offer_reaching(tile, sums, kAllPieces);
       __syncthreads();
+      if (shared_.num_offers > kMaxOffers) offer_in_pieces(tile, sums, before);
       take_offers(tile + 1 < num_tiles ? kMaxOffers / 8 : 1);
     }
     wait_for_copies<0>();
@@ -394,8 +400,12 @@ class WideSweep {
     return warp_ / kWarpsOfRows * kWarpQueries;
   }
 
-  // Offers the rows of a tile whose sums reach their limits.
-  __device__ void offer_reaching(std::uint32_t tile, const Sums& sums) const {
+  // A piece of a warp's sums, 8 rows by 8 queries: there is room for the offers of all warps.
+  static constexpr std::uint32_t kPieces = kWarpRows / 8 * (kWarpQueries / 8), kAllPieces = kPieces;
+  static_assert(kThreads / kWarpSize * 8 * 8 <= kMaxOffers);
+
+  // Offers the rows of a tile, or of a piece, whose sums reach their limits.
+  __device__ void offer_reaching(std::uint32_t tile, const Sums& sums, std::uint32_t piece) const {
     static_assert(kSegmentRows % kWarpRows == 0);
     const std::uint32_t s = first_row() / kSegmentRows;
     const float* limits = shared_.limits[tile % 2][s] + first_query() + lane_ % 4 * 2;
@@ -409,7 +419,8 @@ class WideSweep {
 #pragma unroll
           for (std::uint32_t r = 0; r < 2; ++r) {
             const float product = sums[m][n][r * 2 + c];
-            if (!(product < least))  // NaN: may reach it
+            const bool is_here = piece == kAllPieces || piece == (m * 2 + r) * (kWarpQueries / 8) + n;
+            if (is_here && !(product < least))  // NaN: may reach it
               put({product, static_cast<std::uint8_t>(first_row() + m * 16 + r * 8 + lane_ / 4),
                    static_cast<std::uint8_t>(first_query() + n * 8 + lane_ % 4 * 2 + c),
                    static_cast<std::uint8_t>(tile)});
@@ -417,14 +428,25 @@ class WideSweep {
       }
   }
 
-  // By a lane. Keeps the offer until many can be taken at once.
+  // All offers of a tile that did not fit at once, after the `before` that were there.
+  __device__ void offer_in_pieces(std::uint32_t tile, const Sums& sums, std::uint32_t before) const {
+    __syncthreads();  // all have seen that they are too many
+    if (threadIdx.x == 0) shared_.num_offers = before;
+    __syncthreads();
+    take_offers(1);
+    for (std::uint32_t piece = 0; piece < kPieces; ++piece) {
+      __syncthreads();
+      offer_reaching(tile, sums, piece);
+      __syncthreads();
+      take_offers(1);
+    }
+    __syncthreads();
+  }
+
+  // By a lane. Keeps the offer, if it fits, until many can be taken at once.
   __device__ void put(const Offer& offer) const {
     const std::uint32_t i = atomicAdd(&shared_.num_offers, 1u);
-    if (i < kMaxOffers) {
-      shared_.offers[i] = offer;
-    } else if (first_query_ + offer.query < num_queries_) {
-      sweep_.queries[entry(offer.query)].has_dropped = 1;
-    }
+    if (i < kMaxOffers) shared_.offers[i] = offer;
   }
 
   // By all threads, after a barrier, if there are `at_least` so many. A barrier comes before the next are put.
@@ -556,16 +578,17 @@ __device__ inline float product_of(const Half* row, const Half* query, std::uint
   return sum;
 }
 
-// By a warp: a first k-th score bound, from rows of the first step.
+// By a warp: a first k-th score bound, from a sample of the rows.
 template <typename T>
 __device__ void bound_by_sample(const MirrorRef& mirror, const BatchRef& batch, std::uint32_t entry,
                                 const HalfQuery& half, std::uint32_t lane) {
-  const std::uint32_t stride = first_stride(mirror, batch.sweep), room = batch.sweep.capacity;
+  const std::uint32_t num_leaves = num_sampled(mirror, batch.sweep), room = batch.sweep.capacity;
   const LimitedQuery limited = {0, half.norm, half.loss, half.length};
   const Half* numbers = batch.sweep.half_weights + std::size_t{entry} * mirror.half.stride;
   std::uint32_t seen = 0;
-  for (std::uint32_t position = 0; position < mirror.num_leaves && seen < room; position += stride) {
-    const std::uint32_t leaf = __ldg(mirror.leaf_order + position);
+  for (std::uint32_t i = 0; i < num_leaves && seen < room; ++i) {
+    const std::uint32_t leaf = __ldg(
+        mirror.leaf_order + static_cast<std::uint32_t>(std::uint64_t{i} * mirror.num_leaves / num_leaves));
     const std::uint32_t num_rows =
         min(min(mirror.leaves[leaf].num_rows, static_cast<std::uint32_t>(mirror.leaf_rows)), room - seen);
     const float error = product_error(limited, mirror.half.leaves[leaf], mirror.num_attributes);
