@@ -1,5 +1,5 @@
-// The rows of a wide table once more, in half precision and row by row, for the products of batches
-// (gpu/search/wide_sweep.cu): in units of bounds, so that all attributes have numbers of the same size.
+// The rows of a table of many attributes once more, in half precision and row by row, for the products of batches
+// (gpu/search/products.cu): in units of bounds, so that all attributes have numbers of the same size.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -24,6 +24,9 @@ struct HalfLeaf {
   float norm, loss, length;
   std::uint32_t padding;
 };
+
+// Tables of fewer attributes do without: boxes around leaves exclude more than products cost.
+inline constexpr std::size_t kMinHalfAttributes = 33;
 
 // As the numbers of a row are read: kHalfDepth at a time.
 inline constexpr std::uint32_t kHalfDepth = 32;

@@ -45,7 +45,7 @@ struct MirrorRef {
   const std::uint32_t* slot_nodes;   // [num_slots]; kNoNode: an empty slot
   const std::int64_t* slot_min_ids;  // [num_slots]
 
-  HalfRows half;  // of wide tables, if there is room
+  HalfRows half;  // of tables of kMinHalfAttributes and more, if there is room
 
   std::uint64_t node_stride;
   std::uint32_t num_slots;  // a multiple of 32

@@ -85,7 +85,7 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, Device
     cuda::keep_on_device(ids_.data(), ids_.size());
     cuda::check(cudaDeviceSynchronize());  // before uses on other streams
   }
-  if (snapshot.layout.is_wide()) make_half_rows(snapshot, slots, part_on_top);
+  if (shape_.num_attributes >= kMinHalfAttributes) make_half_rows(snapshot, slots, part_on_top);
 }
 
 void SlotArrays::make_half_rows(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top) {
@@ -108,6 +108,16 @@ void SlotArrays::make_half_rows(const Snapshot& snapshot, const SlotCounts& slot
   half_.rows = reinterpret_cast<Half*>(half_numbers_.data());
   half_.leaves = reinterpret_cast<HalfLeaf*>(half_leaves_.data());
   half_.stride = half_stride(shape_.num_attributes);
+}
+
+void SlotArrays::write_half_rows(const Snapshot& snapshot, const std::uint32_t* slots,
+                                 std::uint32_t num_leaves, cudaStream_t stream) const {
+  if (half_.rows == nullptr) return;
+  visit_value_type(snapshot, [&]<typename T>(T) {
+    launch_write_half_rows(slots, num_leaves, reinterpret_cast<const T*>(values_.data()),
+                           reinterpret_cast<const LeafHeader*>(leaves_.data()), snapshot.num_attributes(),
+                           snapshot.leaf_rows, half_, stream);
+  });
 }
 
 bool SlotArrays::grow(const SlotCounts& slots) {

@@ -35,11 +35,14 @@ class SlotArrays {
   SlotBytes sizes() const;  // of what is copied to the device
   SlotArraysRef ref() const;
   const HalfRows& half() const { return half_; }
+  // Enqueues what leaves that are on the device have in half(). slots: in device memory. Throws CudaError.
+  void write_half_rows(const Snapshot& snapshot, const std::uint32_t* slots, std::uint32_t num_leaves,
+                       cudaStream_t stream) const;
   std::byte* values() const { return values_.data(); }
   std::byte* ids() const { return ids_.data(); }
 
  private:
-  // Of a wide table, if there is room.
+  // Of a table of kMinHalfAttributes and more, if there is room.
   void make_half_rows(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top);
 
   DeviceMemory memory_;

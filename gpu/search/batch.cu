@@ -169,17 +169,20 @@ void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
                   cudaStream_t stream) {
   const cuda::Shape shape = batch_shape(warp_bytes<kHeight>(batch.k, batch.query_stride), limits);
   const bool shares = batch.shared_bounds != nullptr;
-  const bool is_wide = has_wide_sweep(mirror) && batch.sweep.most > 0;
-  if (is_wide) launch_wide_queries<T>(mirror, batch, stream);
-  if (!is_wide || batch.sweep.most < batch.num_queries)
+  const bool begins = begins_with_products(mirror) && batch.sweep.most > 0;
+  if (begins) launch_start_of_products<T>(mirror, batch, stream);
+  if (!begins || batch.sweep.most < batch.num_queries)
     cuda::launch(search_batch<T, kHeight, kFiltered, kPlace>, shape, stream, mirror, batch);
   if (batch.sweep.most == 0) return;
   if (shares) launch_share_bounds(batch, stream);
-  if (is_wide) {
-    launch_wide_sweep<T>(mirror, batch, limits, stream);
-  } else {
+  if (!begins) {
     launch_frontier<T>(mirror, batch, limits, stream);
     if (shares) launch_share_bounds(batch, stream);
+  }
+  if (has_products(mirror)) {
+    if (!begins) launch_start_of_products<T>(mirror, batch, stream);
+    launch_products<T>(mirror, batch, limits, stream);
+  } else {
     launch_sweep<T>(mirror, batch, limits, stream);
   }
   cuda::launch(finish_batch<T, kHeight, kFiltered, kPlace>, shape, stream, mirror, batch);

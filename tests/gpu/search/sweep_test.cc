@@ -80,7 +80,7 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
                          !predicates.empty(),
                          nullptr};
   batch.sweep.capacity = std::min(batch.sweep.capacity, room.capacity);
-  if (!gpu::has_wide_sweep(mirror)) batch.sweep.visits_alone = room.visits_alone;
+  if (!gpu::begins_with_products(mirror)) batch.sweep.visits_alone = room.visits_alone;
   batch.sweep.most_items =  // at least the roots fit
       std::min(batch.sweep.most_items, std::max(room.most_items, static_cast<std::uint32_t>(room.most)));
   if (room.most_of_query < kUnlimited) {

@@ -1,4 +1,4 @@
-// The sweep of a wide table: a product of matrices, of the rows in half precision (gpu/mirror/half_rows.h) and the weights
+// Products: in tables of many attributes they take the place of the sweep (sweep.h). A product of matrices, of the rows in half precision (gpu/mirror/half_rows.h) and the weights
 // of a batch's queries, on tensor cores. It bounds rows by their products; few reach the k-th score bound, and what is
 // left of these in the end is scored as in all engines.
 //
@@ -68,6 +68,14 @@ __device__ inline void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" : : "n"(kLeft) : "memory");
 #endif
+}
+
+// Queries that take part, and the entry of the i-th.
+__device__ inline std::uint32_t num_taking_part(const BatchRef& batch) {
+  return batch.sweep.swept == nullptr ? min(batch.num_queries, batch.sweep.most) : batch.counters->num_swept;
+}
+__device__ inline std::uint32_t entry_of(const SweepRef& sweep, std::uint32_t i) {
+  return sweep.swept == nullptr ? i : __ldg(sweep.swept + i);
 }
 
 // The leaves of a step: the multiples of `stride` in the tree's order, except those of the steps before.
@@ -156,10 +164,10 @@ __device__ inline float product_error(const LimitedQuery& query, const HalfLeaf&
 }
 
 template <typename T, int kStages, QueryNumbers kQueries>
-class WideSweep {
+class Products {
  public:
-  __device__ WideSweep(const MirrorRef& mirror, const BatchRef& batch, BlockShared<kStages>& shared,
-                       __half* memory, std::uint32_t num_queries)
+  __device__ Products(const MirrorRef& mirror, const BatchRef& batch, BlockShared<kStages>& shared,
+                      __half* memory, std::uint32_t num_queries)
       : mirror_(mirror),
         batch_(batch),
         sweep_(batch.sweep),
@@ -212,7 +220,7 @@ class WideSweep {
     add_work();
   }
 
-  __device__ std::uint32_t entry(std::uint32_t q) const { return first_query_ + q; }
+  __device__ std::uint32_t entry(std::uint32_t q) const { return entry_of(sweep_, first_query_ + q); }
 
   // By a thread. Returns false, and a bound that nothing reaches, if no row is to be found for the query.
   __device__ bool take_query(std::uint32_t q, bool is_repeated) const {
@@ -290,20 +298,21 @@ class WideSweep {
 
   // The products of the tiles that are reached, with the numbers of the next under way.
   __device__ void multiply(std::uint32_t num_tiles) {
-    const std::uint32_t num_steps = num_tiles * num_parts_;
+    const std::uint32_t num_steps = num_tiles * num_parts_;  // a tile has two at least: see `before`
     Sources sources;
     std::uint32_t next = 0;
     for (; next < kStages - 1; ++next) copy_stage(next, num_steps, sources);
     for (std::uint32_t tile = 0, step = 0; tile < num_tiles; ++tile) {
       set_limits(tile);
+      std::uint32_t before = 0;  // offers of the tiles before
       Sums sums = {};
       for (std::uint32_t part = 0; part < num_parts_; ++part, ++step) {
         wait_for_copies<kStages - 2>();
         __syncthreads();  // and all warps are done with the stage that is written next
+        if (part == 0) before = shared_.num_offers;
         copy_stage(next++, num_steps, sources);
         multiply_part(step % kStages, part, sums);
       }
-      const std::uint32_t before = shared_.num_offers;  // no thread has offered since the last barrier
       offer_reaching(tile, sums, kAllPieces);
       __syncthreads();
       if (shared_.num_offers > kMaxOffers) offer_in_pieces(tile, sums, before);
@@ -492,18 +501,19 @@ class WideSweep {
 // Cooperative. Dynamic shared memory: the stages, then numbers that are kept.
 template <typename T, int kStages, QueryNumbers kQueries>
 __global__ void __launch_bounds__(kThreads, kBlocksEach)
-    sweep_wide(const __grid_constant__ MirrorRef mirror, const __grid_constant__ BatchRef batch) {
-  const std::uint32_t num_queries = min(batch.counters->num_handed_over, batch.sweep.most);
+    multiply_batch(const __grid_constant__ MirrorRef mirror, const __grid_constant__ BatchRef batch) {
+  const std::uint32_t num_queries = num_taking_part(batch);
   if (num_queries == 0) return;
-  extern __shared__ uint4 wide_shared[];  // as ldmatrix wants it aligned
+  extern __shared__ uint4 products_shared[];  // as ldmatrix wants it aligned
   __shared__ BlockShared<kStages> shared;
-  WideSweep<T, kStages, kQueries> sweep(mirror, batch, shared, reinterpret_cast<__half*>(wide_shared),
-                                        num_queries);
+  Products<T, kStages, kQueries> sweep(mirror, batch, shared, reinterpret_cast<__half*>(products_shared),
+                                       num_queries);
   StepEnd step_end(batch, batch.counters->sweep_barrier);
   std::uint32_t stride = first_stride(mirror, batch.sweep);
   for (bool is_first = true, is_repeated = false; stride > 0;) {
     sweep.run({mirror.num_leaves, stride, is_first}, is_repeated);
-    is_repeated = step_end.raise_kth_bounds(num_queries, is_repeated, [](std::uint32_t i) { return i; });
+    is_repeated = step_end.raise_kth_bounds(num_queries, is_repeated,
+                                            [&](std::uint32_t i) { return entry_of(batch.sweep, i); });
     if (is_repeated) continue;
     is_first = false;
     stride /= kSweepGrowth;
@@ -518,9 +528,9 @@ __device__ inline double warp_sum(double mine) {
 
 // By a warp: the query's weights as numbers of the wide sweep, and its start there as by start_sweep_query. Returns false
 // if the sweep cannot take it, because the weights are too large or small.
-__device__ inline bool start_wide_query(const MirrorRef& mirror, const SweepRef& sweep, QueryRef query,
-                                        std::uint32_t entry, SweepQuery& swept, HalfQuery& half,
-                                        std::uint32_t lane) {
+__device__ inline bool start_query(const MirrorRef& mirror, const SweepRef& sweep, QueryRef query,
+                                   std::uint32_t entry, SweepQuery& swept, HalfQuery& half,
+                                   std::uint32_t lane) {
   const PackedHeader& header = query.header();
   const auto weight_of = [&](int t) {
     return query.terms()[t].weight / mirror.half.units[query.terms()[t].attribute].inverse;
@@ -607,39 +617,47 @@ __device__ void bound_by_sample(const MirrorRef& mirror, const BatchRef& batch, 
   if (lane == 0) query.num_found = query.num_kept = 0;  // the sweep finds them again
 }
 
-// A warp for each query that the sweep takes; its entry is its number.
+// A warp for each query that takes part.
 template <typename T>
-__global__ void __launch_bounds__(kThreads) start_wide_queries(const MirrorRef mirror, const BatchRef batch) {
-  const std::uint32_t q = (blockIdx.x * kThreads + threadIdx.x) / kWarpSize, lane = threadIdx.x % kWarpSize;
-  const std::uint32_t count = min(batch.num_queries, batch.sweep.most);
-  if (q >= count) return;
+__global__ void __launch_bounds__(kThreads) start_queries(const MirrorRef mirror, const BatchRef batch) {
+  const std::uint32_t i = (blockIdx.x * kThreads + threadIdx.x) / kWarpSize, lane = threadIdx.x % kWarpSize;
+  const std::uint32_t count = num_taking_part(batch);
+  if (i >= count) return;
+  const bool begins = batch.sweep.swept == nullptr;
   // Walks take the others.
-  if (q == 0 && lane == 0) batch.counters->num_handed_over = batch.counters->next_query = count;
-  const QueryRef query = {batch.queries + std::size_t{q} * batch.query_stride};
+  if (begins && i == 0 && lane == 0) batch.counters->num_handed_over = batch.counters->next_query = count;
+  const std::uint32_t entry = entry_of(batch.sweep, i);
   SweepQuery swept = {};
+  if (begins) {
+    swept.query = i;
+    swept.kth_bound = QueryRef{batch.queries + std::size_t{i} * batch.query_stride}.header().min_score;
+  } else {
+    swept = batch.sweep.queries[entry];
+    swept.num_found = swept.num_kept = swept.is_behind = 0;
+  }
+  const QueryRef query = {batch.queries + std::size_t{swept.query} * batch.query_stride};
   HalfQuery half = {};
-  swept.query = q;
-  swept.kth_bound = query.header().min_score;
-  if (!start_wide_query(mirror, batch.sweep, query, q, swept, half, lane)) {
+  if (!start_query(mirror, batch.sweep, query, entry, swept, half, lane)) {
     swept.num_found = batch.sweep.capacity + 1;  // as if its rows did not fit: it goes on to a walk
     swept.is_left = 1;
   }
+  __syncwarp();  // all lanes have read what lane 0 writes
   if (lane == 0) {
-    batch.sweep.queries[q] = swept;
-    batch.sweep.half_queries[q] = half;
-    batch.results[q] = {};
+    batch.sweep.queries[entry] = swept;
+    batch.sweep.half_queries[entry] = half;
+    if (begins) batch.results[i] = {};
   }
   __threadfence_block();
   __syncwarp();
-  if (swept.is_left == 0) bound_by_sample<T>(mirror, batch, q, half, lane);
+  if (begins && swept.is_left == 0) bound_by_sample<T>(mirror, batch, entry, half, lane);
 }
 
 // A warp for each query: the scores of its rows, of which it has had lower bounds.
 template <typename T>
 __global__ void __launch_bounds__(kThreads) score_found(const MirrorRef mirror, const BatchRef batch) {
-  const std::uint32_t entry = (blockIdx.x * kThreads + threadIdx.x) / kWarpSize,
-                      lane = threadIdx.x % kWarpSize;
-  if (entry >= min(batch.num_queries, batch.sweep.most)) return;
+  const std::uint32_t i = (blockIdx.x * kThreads + threadIdx.x) / kWarpSize, lane = threadIdx.x % kWarpSize;
+  if (i >= num_taking_part(batch)) return;
+  const std::uint32_t entry = entry_of(batch.sweep, i);
   SweepQuery& swept = batch.sweep.queries[entry];
   if (swept.num_found > batch.sweep.capacity) return;
   const QueryRef query = {batch.queries + std::size_t{swept.query} * batch.query_stride};
@@ -651,13 +669,15 @@ __global__ void __launch_bounds__(kThreads) score_found(const MirrorRef mirror, 
   if (lane == 0) swept.scored += swept.num_found;
 }
 
-cuda::Shape warp_for_each(std::uint32_t num_queries) {
-  return {.num_blocks = (num_queries * kWarpSize + kThreads - 1) / kThreads, .num_threads = kThreads};
+// As many as may take part.
+cuda::Shape warp_for_each_query(const BatchRef& batch) {
+  const std::uint32_t most = std::min(batch.num_queries, batch.sweep.most);
+  return {.num_blocks = (most * kWarpSize + kThreads - 1) / kThreads, .num_threads = kThreads};
 }
 
 // Returns false, and launches nothing, if fewer blocks than `at_least` fit on a multiprocessor.
 template <typename T, int kStages, QueryNumbers kQueries>
-bool launch_products(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+bool launch_multiply(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                      unsigned at_least, cudaStream_t stream) {
   const std::size_t bytes =
       kStages * stage_numbers(kQueries) * sizeof(Half) + kept_bytes(kQueries, mirror.half.stride);
@@ -669,37 +689,29 @@ bool launch_products(const MirrorRef& mirror, const BatchRef& batch, const cuda:
                              .num_threads = kThreads,
                              .shared_bytes = bytes,
                              .cooperative = true};
-  cuda::launch(sweep_wide<T, kStages, kQueries>, shape, stream, mirror, batch);
+  cuda::launch(multiply_batch<T, kStages, kQueries>, shape, stream, mirror, batch);
   return true;
-}
-
-template <typename T>
-void launch_products(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
-                     cudaStream_t stream) {
-  if (launch_products<T, 3, QueryNumbers::kept>(mirror, batch, limits, kBlocksEach, stream)) return;
-  if (launch_products<T, 3, QueryNumbers::copied>(mirror, batch, limits, kBlocksEach, stream)) return;
-  launch_products<T, 2, QueryNumbers::copied>(mirror, batch, limits, 0, stream);
 }
 
 }  // namespace
 
 template <typename T>
-void launch_wide_queries(const MirrorRef& mirror, const BatchRef& batch, cudaStream_t stream) {
-  cuda::launch(start_wide_queries<T>, warp_for_each(std::min(batch.num_queries, batch.sweep.most)), stream,
-               mirror, batch);
+void launch_start_of_products(const MirrorRef& mirror, const BatchRef& batch, cudaStream_t stream) {
+  cuda::launch(start_queries<T>, warp_for_each_query(batch), stream, mirror, batch);
 }
 
 template <typename T>
-void launch_wide_sweep(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
-                       cudaStream_t stream) {
-  launch_products<T>(mirror, batch, limits, stream);
-  cuda::launch(score_found<T>, warp_for_each(std::min(batch.num_queries, batch.sweep.most)), stream, mirror,
-               batch);
+void launch_products(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+                     cudaStream_t stream) {
+  if (!launch_multiply<T, 3, QueryNumbers::kept>(mirror, batch, limits, kBlocksEach, stream) &&
+      !launch_multiply<T, 3, QueryNumbers::copied>(mirror, batch, limits, kBlocksEach, stream))
+    launch_multiply<T, 2, QueryNumbers::copied>(mirror, batch, limits, 0, stream);
+  cuda::launch(score_found<T>, warp_for_each_query(batch), stream, mirror, batch);
 }
 
-template void launch_wide_queries<float>(const MirrorRef&, const BatchRef&, cudaStream_t);
-template void launch_wide_queries<double>(const MirrorRef&, const BatchRef&, cudaStream_t);
-template void launch_wide_sweep<float>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
-template void launch_wide_sweep<double>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
+template void launch_start_of_products<float>(const MirrorRef&, const BatchRef&, cudaStream_t);
+template void launch_start_of_products<double>(const MirrorRef&, const BatchRef&, cudaStream_t);
+template void launch_products<float>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
+template void launch_products<double>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
 
 }  // namespace culmen::gpu
