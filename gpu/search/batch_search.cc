@@ -38,7 +38,8 @@ std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_
 void BatchSearch::search(const MirrorView& view, std::span<const Query> queries,
                          std::span<const std::size_t> positions, std::size_t k,
                          std::span<SearchResult> results, Watch* watch) const {
-  const std::size_t fitting = kMaxQueryBytes / packed_stride(view.snapshot->num_attributes(), 0);
+  const std::size_t fitting = std::min(kMaxQueryBytes / packed_stride(view.snapshot->num_attributes(), 0),
+                                       most_with_room(view.mirror->ref(), k));
   const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / k, 1, std::min(kMaxQueries, fitting));
   for (std::size_t first = 0; first < positions.size(); first += at_once) {
     look_after_a_while(watch);

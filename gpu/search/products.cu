@@ -32,6 +32,8 @@ constexpr std::uint32_t kTileQueries = 128;
 constexpr std::uint32_t kWarpRows = 48, kWarpQueries = 64, kWarpsOfRows = kTileRows / kWarpRows;
 static_assert(kTileRows / kWarpRows * (kTileQueries / kWarpQueries) * kWarpSize == kThreads);
 using Sums = float[kWarpRows / 16][kWarpQueries / 8][4];
+constexpr std::uint32_t kColumns = kWarpQueries / 4;  // of a warp's queries those in a lane's sums
+constexpr unsigned kSign = 0x80000000;
 // Tiles that a block looks at before it multiplies those that some query may reach.
 constexpr std::uint32_t kTilesAhead = 32;
 // The tiles of a step are taken in so many slices. In each, blocks have other queries, so that all have the same work.
@@ -157,7 +159,7 @@ __device__ void find(const MirrorRef& mirror, const BatchRef& batch, std::uint32
 
 // How much products of rows of a leaf may be off.
 __device__ inline float product_error(const LimitedQuery& query, const HalfLeaf& leaf, int num_attributes) {
-  const float sum_error = static_cast<float>(num_attributes + 16) * 0x1p-22F;
+  const float sum_error = static_cast<float>(2 * num_attributes + 64) * 0x1p-22F;
   const float error = kUp * (query.loss * leaf.norm + query.norm * leaf.loss +
                              sum_error * query.norm * (leaf.norm + leaf.loss) + 0x1p-90F);
   return error >= 0 ? error : HUGE_VALF;
@@ -305,13 +307,17 @@ class Products {
     for (std::uint32_t tile = 0, step = 0; tile < num_tiles; ++tile) {
       set_limits(tile);
       std::uint32_t before = 0;  // offers of the tiles before
-      Sums sums = {};
+      Sums sums;
       for (std::uint32_t part = 0; part < num_parts_; ++part, ++step) {
         wait_for_copies<kStages - 2>();
         __syncthreads();  // and all warps are done with the stage that is written next
-        if (part == 0) before = shared_.num_offers;
         copy_stage(next++, num_steps, sources);
-        multiply_part(step % kStages, part, sums);
+        if (part == 0) {
+          before = shared_.num_offers;
+          multiply_first(step % kStages, tile, sums);
+        } else {
+          multiply_part(step % kStages, part, sums, sums);
+        }
       }
       offer_reaching(tile, sums, kAllPieces);
       __syncthreads();
@@ -327,8 +333,10 @@ class Products {
     static_assert(kTileQueries * kSegments == kThreads);
     const std::uint32_t q = threadIdx.x % kTileQueries, s = threadIdx.x / kTileQueries;
     const LimitedQuery& query = shared_.queries[q];
-    shared_.limits[tile % 2][s][q] =
-        __fsub_rd(query.kth_bound, product_error(query, segment_of(tile, s).lengths, mirror_.num_attributes));
+    const HalfLeaf& leaf = segment_of(tile, s).lengths;
+    const float limit = __fsub_rd(query.kth_bound, product_error(query, leaf, mirror_.num_attributes));
+    // Sums begin with it, so it must not be larger than products can be. Below these it is reached in any case.
+    shared_.limits[tile % 2][s][q] = fmaxf(limit, -2 * query.norm * (leaf.norm + leaf.loss));
   }
   __device__ const Segment& segment_of(std::uint32_t tile, std::uint32_t s) const {
     return shared_.segments[shared_.reached[tile] * kSegments + s];
@@ -375,13 +383,39 @@ class Products {
     }
   }
 
-  __device__ void multiply_part(std::uint32_t stage, std::uint32_t part, Sums& sums) const {
+  // The limits of the lane's columns.
+  __device__ const float* limits_of(std::uint32_t tile) const {
+    static_assert(kSegmentRows % kWarpRows == 0);
+    return shared_.limits[tile % 2][first_row() / kSegmentRows] + first_query() + lane_ % 4 * 2;
+  }
+  __device__ static std::uint32_t column(std::uint32_t c) {
+    return c / 2 * 8 + c % 2;
+  }
+
+  // The first part of a tile: sums begin with the limits, so that those which reach them are not below 0.
+  __device__ void multiply_first(std::uint32_t stage, std::uint32_t tile, Sums& sums) const {
+    const float* limits = limits_of(tile);
+    Sums starts;
+#pragma unroll
+    for (std::uint32_t c = 0; c < kColumns; ++c) {
+      const float start = -limits[column(c)];
+#pragma unroll
+      for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
+        starts[m][c / 2][c % 2] = starts[m][c / 2][c % 2 + 2] = start;
+    }
+    multiply_part(stage, 0, starts, sums);
+  }
+
+  // sums = before + the products of a part.
+  __device__ void multiply_part(std::uint32_t stage, std::uint32_t part, const Sums& before,
+                                Sums& sums) const {
     const __half* numbers = stages_ + stage * stage_numbers(kQueries);
     const __half* rows = numbers + (first_row() + lane_ % 16) * kStride + lane_ / 16 * 8;
     const bool is_kept = kQueries == QueryNumbers::kept;
     const std::uint32_t stride = is_kept ? mirror_.half.stride + kHalfPadding : kStride;
     const __half* queries = (is_kept ? kept_ + part * kHalfDepth : numbers + kTileRows * kStride) +
                             (first_query() + lane_ % 8 + lane_ / 16 * 8) * stride + lane_ / 8 % 2 * 8;
+    const Sums& so_far = sums;
 #pragma unroll
     for (std::uint32_t at = 0; at < kHalfDepth; at += kHalfStep) {
       HalfFragment of_rows[kWarpRows / 16];
@@ -394,9 +428,9 @@ class Products {
 #pragma unroll
         for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
 #pragma unroll
-          for (std::uint32_t half = 0; half < 2; ++half)
-            multiply_add(sums[m][n * 2 + half], of_rows[m], of_queries.words[half * 2],
-                         of_queries.words[half * 2 + 1], sums[m][n * 2 + half]);
+          for (std::uint32_t i = n * 2; i < n * 2 + 2; ++i)
+            multiply_add(sums[m][i], of_rows[m], of_queries.words[i % 2 * 2], of_queries.words[i % 2 * 2 + 1],
+                         at == 0 ? before[m][i] : so_far[m][i]);
       }
     }
   }
@@ -413,28 +447,30 @@ class Products {
   static constexpr std::uint32_t kPieces = kWarpRows / 8 * (kWarpQueries / 8), kAllPieces = kPieces;
   static_assert(kThreads / kWarpSize * 8 * 8 <= kMaxOffers);
 
-  // Offers the rows of a tile, or of a piece, whose sums reach their limits.
+  // Offers the rows of a tile, or of a piece, whose sums are not below 0. Of most tiles there are none.
   __device__ void offer_reaching(std::uint32_t tile, const Sums& sums, std::uint32_t piece) const {
-    static_assert(kSegmentRows % kWarpRows == 0);
-    const std::uint32_t s = first_row() / kSegmentRows;
-    const float* limits = shared_.limits[tile % 2][s] + first_query() + lane_ % 4 * 2;
+    unsigned below = kSign;
 #pragma unroll
-    for (std::uint32_t n = 0; n < kWarpQueries / 8; ++n)
+    for (std::uint32_t i = 0; i < kWarpRows / 16 * kWarpQueries / 8 * 4; ++i)
+      below &= __float_as_uint(sums[i / 32][i / 4 % 8][i % 4]);
+    static_assert(kWarpQueries / 8 * 4 == 32);
+    if (below != 0) return;
+    const float* limits = limits_of(tile);
 #pragma unroll
-      for (std::uint32_t c = 0; c < 2; ++c) {
-        const float least = limits[n * 8 + c];
+    for (std::uint32_t c = 0; c < kColumns; ++c) {
+      const float limit = limits[column(c)];
 #pragma unroll
-        for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
+      for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
 #pragma unroll
-          for (std::uint32_t r = 0; r < 2; ++r) {
-            const float product = sums[m][n][r * 2 + c];
-            const bool is_here = piece == kAllPieces || piece == (m * 2 + r) * (kWarpQueries / 8) + n;
-            if (is_here && !(product < least))  // NaN: may reach it
-              put({product, static_cast<std::uint8_t>(first_row() + m * 16 + r * 8 + lane_ / 4),
-                   static_cast<std::uint8_t>(first_query() + n * 8 + lane_ % 4 * 2 + c),
-                   static_cast<std::uint8_t>(tile)});
-          }
-      }
+        for (std::uint32_t r = 0; r < 2; ++r) {
+          const float sum = sums[m][c / 2][r * 2 + c % 2];
+          const bool is_here = piece == kAllPieces || piece == (m * 2 + r) * (kWarpQueries / 8) + c / 2;
+          if (is_here && !(sum < 0))  // NaN: may reach it
+            put({sum + limit, static_cast<std::uint8_t>(first_row() + m * 16 + r * 8 + lane_ / 4),
+                 static_cast<std::uint8_t>(first_query() + column(c) + lane_ % 4 * 2),
+                 static_cast<std::uint8_t>(tile)});
+        }
+    }
   }
 
   // All offers of a tile that did not fit at once, after the `before` that were there.

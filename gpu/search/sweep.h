@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "gpu/cuda/limits.h"
 #include "gpu/mirror/mirror_ref.h"
@@ -28,6 +29,8 @@ namespace culmen::gpu {
 // with more, a batch waits for slow walks: 128, 256 and 512 gave 1.83, 1.50 and 1.11 million queries/s (64 M x 8
 // anti-correlated, k = 128, device to device, H100, 2026-11-25).
 inline constexpr std::uint32_t kVisitsAlone = 128;
+// Tables of so many attributes that they have products are seldom walked to the end.
+inline constexpr std::uint32_t kVisitsBeforeProducts = 32;
 // The table has rows in half precision: instead of the sweep there is a product of matrices (products.cu).
 CULMEN_HOST_DEVICE inline bool has_products(const MirrorRef& mirror) {
   return mirror.half.rows != nullptr;
@@ -145,7 +148,7 @@ inline SweepRef make_sweep(const MirrorRef& mirror, std::byte* memory, std::size
   sweep.most_items = count * kItemsEach;
   sweep.most_of_query = most_of_frontier(mirror);
   sweep.most_beyond = most_beyond_it(mirror);
-  sweep.visits_alone = kVisitsAlone;
+  sweep.visits_alone = has_products(mirror) ? kVisitsBeforeProducts : kVisitsAlone;
   return sweep;
 }
 
@@ -154,6 +157,12 @@ inline std::size_t most_to_sweep(const MirrorRef& mirror, std::size_t num_querie
                                  std::size_t most_bytes = kMaxSweepBytes) {
   if (!is_worth_a_sweep(mirror)) return 0;
   return std::min(num_queries, std::min(most_bytes, kMaxSweepBytes) / sweep_bytes_each(mirror, k));
+}
+
+// Queries of a batch at once, so that there is room for all where most are handed over.
+inline std::size_t most_with_room(const MirrorRef& mirror, std::size_t k) {
+  return has_products(mirror) ? kMaxSweepBytes / sweep_bytes_each(mirror, k)
+                              : std::numeric_limits<std::size_t>::max();
 }
 
 struct BatchRef;
