@@ -9,7 +9,6 @@
 #include "api/index_core.h"
 #include "api/read_row.h"
 #include "base/floating_point_scope.h"
-#include "index/bound_layout.h"
 #include "index/build/bulk_load.h"
 #include "index/build/partition_cuts.h"
 #include "index/find_rows.h"
@@ -25,9 +24,7 @@ namespace culmen {
 namespace {
 
 DeviceLoad load(const TableView& table, const BuildOptions& options) {
-  // GPUs build no wide tables: there are no subset bounds to compute, which is most of a build's work.
-  const bool is_wide = BoundLayout(static_cast<int>(table.columns.size())).is_wide();
-  if (devices_that_build(options).empty() || is_wide) return {bulk_load(table, options), nullptr};
+  if (devices_that_build(options).empty()) return {bulk_load(table, options), nullptr};
   return load_on_device(table, options);
 }
 
