@@ -25,7 +25,6 @@ namespace {
 
 DeviceLoad load(const TableView& table, const BuildOptions& options) {
   if (devices_that_build(options).empty()) return {bulk_load(table, options), nullptr};
-  require_device_width(table.columns.size());
   return load_on_device(table, options);
 }
 

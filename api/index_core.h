@@ -14,7 +14,6 @@
 
 #include "api/device_group.h"
 #include "api/device_index.h"
-#include "api/device_width.h"
 #include "api/logged_view.h"
 #include "api/version_cache.h"
 #include "base/with_threads.h"
@@ -117,13 +116,11 @@ class Index::Core {
   }
 
   DeviceIndex to_device(const DeviceOptions& options) {
-    require_device_width(version()->attributes.size());
     snapshot_to_follow()->require_all();
     return make_device_index(published_, options, take_from_device(options));
   }
 
   DeviceGroup to_devices(std::span<const int> devices, const DeviceGroupOptions& options) {
-    require_device_width(version()->attributes.size());
     snapshot_to_follow()->require_all();
     std::vector<DeviceOptions> each;
     std::vector<std::shared_ptr<const gpu::LoadedTree>> loaded;

@@ -1,8 +1,10 @@
 """Many questions at once: culmen, FAISS's IndexFlatIP and NumPy, interleaved, medians.
 
     build/python-venv/bin/python bench/peers_batch.py [--k 1,10,100] [--rounds 5] [--only TEXT] [--no-numpy]
+    build/python-venv/bin/python bench/peers_batch.py --device cuda:0 [--sizes 4000000x64x16384]
 
-Tables of normal values, of latent factors (falling variance, popular items longer) and of uniform, positive ones. Both
+With --device both sides are on a GPU, weights and answers in its memory: culmen beside torch, which multiplies in float32
+and takes the best of each part of the product. Tables of normal values, of latent factors (falling variance, popular items longer) and of uniform, positive ones. Both
 sides use all cores. Of every table one answer in a hundred is compared with float64 products. Needs numpy and culmen;
 faiss-cpu if installed. Unset OPENBLAS_CORETYPE: it slows FAISS and NumPy.
 """
@@ -81,15 +83,43 @@ def searches(table, weights, has_numpy):
     return peers
 
 
+def by_torch(torch, table, weights, k):
+    parts = max(1, len(weights) * len(table) // 1_000_000_000)
+    for part in weights.chunk(parts):
+        torch.topk(part @ table.T, k, dim=1)
+
+
+def searches_on_gpu(table, weights, device):
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = False  # float32, as FAISS and NumPy
+    index = culmen.Index.build(table).to(device)
+    wide = torch.from_numpy(weights).to(device, torch.float64)
+    on_device = torch.from_numpy(table).to(device)
+    narrow = wide.to(torch.float32)
+
+    def after_all(call):
+        def search(k):
+            result = call(k)
+            torch.cuda.synchronize()
+            return result
+
+        return search
+
+    return {
+        "culmen": after_all(lambda k: index.search(wide, k=k)[0].cpu()),
+        "torch": after_all(lambda k: by_torch(torch, on_device, narrow, k)),
+    }
+
+
 def print_line(name, peers, k, rounds):
     taken = {peer: [] for peer in peers}
     for _ in range(rounds):
         for peer, search in peers.items():
             taken[peer].append(timed(lambda search=search: search(k)))
     ms = {peer: 1000 * statistics.median(times) for peer, times in taken.items()}
-    cells = [f"{ms[p]:.0f}" if p in ms else "" for p in ("culmen", "FAISS")]
-    ratio = f"{ms['FAISS'] / ms['culmen']:.2f}" if "FAISS" in ms else ""
-    print(f"| {name} | {k} | {cells[0]} | {cells[1]} | {ratio} | {ms.get('NumPy', 0):.0f} |", flush=True)
+    cells = [f"{ms[peer]:.1f} ({ms[peer] / ms['culmen']:.2f})" for peer in peers]
+    print(f"| {name} | {k} | {' | '.join(cells)} |", flush=True)
 
 
 def main():
@@ -98,15 +128,22 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="")
     parser.add_argument("--no-numpy", action="store_true")
+    parser.add_argument("--device")
+    parser.add_argument("--sizes", help="ROWSxATTRIBUTESxQUESTIONS, several with commas")
     options = parser.parse_args()
-    print("| table | k | culmen ms | FAISS ms | FAISS / culmen | NumPy ms |\n|---|---|---|---|---|---|")
-    for rows, d, questions in SIZES:
+    sizes = [tuple(map(int, size.split("x"))) for size in options.sizes.split(",")] if options.sizes else SIZES
+    print("table, k, then ms of each peer (over those of culmen)")
+    for rows, d, questions in sizes:
         for kind in ("Gaussian", "latent", "uniform"):
             name = f"{kind} {rows:,} x {d}, {questions:,}"
             if options.only not in name:
                 continue
             table, weights = make(kind, rows, d, questions)
-            peers = searches(table, weights, not options.no_numpy)
+            if options.device:
+                peers = searches_on_gpu(table, weights, options.device)
+            else:
+                peers = searches(table, weights, not options.no_numpy)
+            print(f"| table | k | {' | '.join(peers)} |", flush=True)
             for k in map(int, options.k.split(",")):
                 compare(table, weights, np.asarray(peers["culmen"](k)), k)
                 print_line(name, peers, k, options.rounds)

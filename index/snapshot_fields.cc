@@ -134,10 +134,13 @@ ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute) {
   return gaps;
 }
 
-std::uint64_t attributes_with_gaps(const Snapshot& snapshot) {
-  std::uint64_t attributes = 0;
-  for (std::int32_t i = 0; i < snapshot.num_attributes(); ++i)
-    if (gaps_of_index(snapshot, i).some_missing != 0) attributes |= std::uint64_t{1} << i;
+std::vector<std::uint64_t> attributes_with_gaps(const Snapshot& snapshot) {
+  std::vector<std::uint64_t> attributes;
+  for (std::int32_t i = 0; i < snapshot.num_attributes(); ++i) {
+    if (gaps_of_index(snapshot, i).some_missing == 0) continue;
+    attributes.resize(static_cast<std::size_t>(snapshot.num_attributes() + 63) / 64);
+    attributes[static_cast<std::size_t>(i) / 64] |= std::uint64_t{1} << i % 64;
+  }
   return attributes;
 }
 

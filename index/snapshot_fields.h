@@ -32,8 +32,8 @@ ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute);
 // The keys of a filter column in the whole index.
 ColumnSummary summary_of_index(const Snapshot& snapshot, std::int32_t field);
 
-// A bit for each attribute that some row misses.
-std::uint64_t attributes_with_gaps(const Snapshot& snapshot);
+// A bit for each attribute that some row misses, in words; none if no row misses any.
+std::vector<std::uint64_t> attributes_with_gaps(const Snapshot& snapshot);
 
 // [num_attributes] The statistics, with stand-ins counted as values where some row has them: what exact sums depend on.
 std::vector<AttributeStats> filled_stats(const Snapshot& snapshot);

@@ -69,10 +69,6 @@ DeviceTable device_table(const Snapshot& snapshot, const ResolvedQuery& query) {
           .leaves = leaves};
 }
 
-bool fits_device(const Snapshot& snapshot) {
-  return snapshot.num_attributes() <= kMaxDeviceAttributes;
-}
-
 void predict_device(const DeviceTable& table, const DeviceCosts& costs, Plan& plan) {
   plan.copy_us = device_copy_us(table, costs);
   plan.predictions.push_back({Engine::bounded, device_bounded_us(plan.bounded, table, costs), costs.device});
@@ -107,7 +103,7 @@ Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Searc
                       {Engine::scan, slowness * scan_us(scan, costs, threads)}};
   std::stable_partition(plan.predictions.begin(), plan.predictions.end(),
                         [&](const Prediction& prediction) { return prediction.engine == plan.engine; });
-  if (device && fits_device(snapshot)) predict_device(device_table(snapshot, query), *device, plan);
+  if (device) predict_device(device_table(snapshot, query), *device, plan);
   return plan;
 }
 
@@ -139,9 +135,6 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
   for (double Work::*part : {&Work::leaves, &Work::hits}) load.bounded.*part /= probed;
   const PlacementTimes times = placement_times(load, device.value_or(DeviceCosts()));
   if (!device) return {.reason = "there is no GPU", .cpu_us = times.cpu_us};
-  if (!fits_device(snapshot))
-    return {.reason = "a GPU takes up to " + std::to_string(kMaxDeviceAttributes) + " attributes",
-            .cpu_us = times.cpu_us};
   // A GPU gets the ids of each query's sets as intervals; packing these takes longer than the search.
   if (std::ranges::any_of(queries, [](const ResolvedQuery& query) { return query.filter.tests_id_sets(); }))
     return {.reason = "sending sets of ids to a GPU takes longer than a search", .cpu_us = times.cpu_us};

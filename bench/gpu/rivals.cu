@@ -9,6 +9,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "gpu/cuda/launch.h"
+#include "index/bound_layout.h"
 
 namespace culmen::bench {
 namespace {
@@ -17,8 +18,8 @@ constexpr unsigned kThreads = 256;
 
 // The attributes in use.
 struct Terms {
-  const float* columns[kMaxDeviceAttributes];
-  float weights[kMaxDeviceAttributes];
+  const float* columns[kMaxGroupedAttributes];
+  float weights[kMaxGroupedAttributes];
   int size;
 };
 

@@ -430,13 +430,15 @@ DeviceLoad load_on_device(const TableView& table, const BuildOptions& options, c
     checked_leaf_rows(options.leaf_rows);
     check_shape(table);
     check_fields(table);
-    if (table.num_rows > 0 && options.cluster.empty()) {
+    const bool is_wide = BoundLayout(static_cast<int>(table.columns.size())).is_wide();
+    if (table.num_rows > 0 && options.cluster.empty() && !is_wide) {
       if (std::optional<DeviceLoad> loaded = gpu::load(table, options, limits)) {
         write_node_zone_maps(*loaded->snapshot);
         return *std::move(loaded);
       }
     }
-    // On the host: a table without rows, clustered, or with a partition that does not fit into device memory.
+    // On the host: a table without rows, clustered, wide (without the subset bounds that are most of a build's work), or
+    // with a partition that does not fit into device memory.
     return {bulk_load(table, options), nullptr};
   });
 }

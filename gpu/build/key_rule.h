@@ -12,7 +12,7 @@ namespace culmen::gpu {
 
 // Each level but the first at least doubles the number of partitions; with num_splits there is a level for each
 // coordinate.
-inline constexpr std::size_t kMaxLevels = kMaxDeviceAttributes;
+inline constexpr std::size_t kMaxLevels = kMaxGroupedAttributes;
 static_assert(kMaxLevels > kPartitionBits);
 
 // How attributes are scaled, as in Partitioner: [num_attributes] each, in device memory.

@@ -28,7 +28,7 @@ struct Shared {
   double tile[kMaxGroupSize][kTileRows];  // unit values of a group; 0 where the group has no attribute
   double maxima[kWarps][kMaxSums];        // of the rows that each warp has seen
   double minima[kWarps][kMaxSums];
-  double max_abs[kMaxDeviceAttributes];  // of the unit values
+  double max_abs[kMaxGroupedAttributes];  // of the unit values
 };
 
 __device__ inline double greater(double a, double b) {

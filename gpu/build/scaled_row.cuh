@@ -9,11 +9,11 @@
 namespace culmen::gpu {
 
 struct ScaledRow {
-  double tails[kMaxDeviceAttributes];   // [i > 0]: the sum of the squares of 1 - x_i, ..., the last first
-  double lowers[kMaxDeviceAttributes];  // [i > 0]: (1 - x_(i-1))^2
-  double sum;                           // of the scaled attributes x
-  double largest;                       // may be above 1
-  double whole;                         // the sum before values are cut off at 0 and 1
+  double tails[kMaxGroupedAttributes];   // [i > 0]: the sum of the squares of 1 - x_i, ..., the last first
+  double lowers[kMaxGroupedAttributes];  // [i > 0]: (1 - x_(i-1))^2
+  double sum;                            // of the scaled attributes x
+  double largest;                        // may be above 1
+  double whole;                          // the sum before values are cut off at 0 and 1
 
   __device__ double upper(std::uint32_t coordinate) const {
     return coordinate == 0 ? sum : tails[coordinate];

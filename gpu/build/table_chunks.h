@@ -9,6 +9,7 @@
 #include "culmen/build.h"
 #include "culmen/table.h"
 #include "gpu/cuda/buffer.h"
+#include "index/bound_layout.h"
 
 namespace culmen::gpu {
 
@@ -28,7 +29,7 @@ struct RowRange {
 
 // Passed to kernels by value.
 struct TableChunk {
-  ChunkColumn columns[kMaxDeviceAttributes];
+  ChunkColumn columns[kMaxGroupedAttributes];
   const std::int64_t* ids;  // null: the rows' numbers
   std::uint64_t first_row;  // in the table
   std::uint32_t num_rows;

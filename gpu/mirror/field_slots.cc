@@ -67,7 +67,7 @@ class Gathered {
 bool FieldSlots::are_needed(const Snapshot& snapshot) {
   const auto is_filter = [](const Field& field) { return field.role == FieldRole::filter; };
   return snapshot.height > 0 &&
-         (attributes_with_gaps(snapshot) != 0 || std::ranges::any_of(snapshot.fields, is_filter));
+         (!attributes_with_gaps(snapshot).empty() || std::ranges::any_of(snapshot.fields, is_filter));
 }
 
 FieldSlots::Bytes FieldSlots::bytes_of(const Snapshot& snapshot, const SlotCounts& slots) {

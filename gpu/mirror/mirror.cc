@@ -45,6 +45,7 @@ Mirror::Mirror(std::shared_ptr<const Published> index, const DeviceOptions& opti
     state_.arrays = loaded->arrays;
     state_.arena = loaded->arena;
     state_.number = loaded->version;
+    state_.lacks_half_rows = true;
   }
   latest();
 }
@@ -121,6 +122,7 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
   }
   stats.find_us = microseconds_since(start);
   if (s.height > 0) send(s, changes, next, stats);
+  if (has_slots && state_.lacks_half_rows) write_half_rows(s, *next.arrays);
   if (FieldSlots::are_needed(s) || (has_slots && state_.fields != nullptr && s.height > 0))
     next.fields = send_fields(s, changes, has_slots, next, stats);
   std::vector<BoundsSlot> slot_changes;
@@ -128,10 +130,13 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
     if (has_slots) next.bounds_slots = state_.bounds_slots;  // a copy: after an error it must be unchanged
     slot_changes = next.bounds_slots.update(changes.level_1);
   }
-  next.version =
-      std::make_shared<const MirrorVersion>(s, changes.level_1.empty() ? nullptr : next.arrays, next.fields,
-                                            next.map, next.bounds_slots.size(), pool_);
-  write_version(s, slot_changes, *next.version);
+  const auto version =
+      std::make_shared<MirrorVersion>(s, changes.level_1.empty() ? nullptr : next.arrays, next.fields,
+                                      next.map, next.bounds_slots.size(), pool_);
+  next.version = version;
+  write_version(s, slot_changes, *version);
+  if (version->has_rows() && version->ref().half.rows != nullptr)
+    version->keep_order(s, uploader_.stream().get());
   uploader_.wait();
   next.device_bytes = next.version->has_rows() ? next.version->device_bytes() : 0;
   stats.is_whole = !has_slots;
@@ -161,6 +166,16 @@ void Mirror::send(const Snapshot& snapshot, const TreeChanges& changes, const St
   stats.nodes = changes.nodes.size();
   stats.bytes = stats.leaves * sizes.leaf() + stats.nodes * sizes.node;
   stats.gather_us = microseconds_since(start);
+}
+
+// Of all leaves.
+void Mirror::write_half_rows(const Snapshot& snapshot, const SlotArrays& arrays) {
+  if (snapshot.height == 0 || arrays.half().rows == nullptr) return;
+  const std::span<const std::uint32_t> leaves = snapshot.order().leaves;
+  half_slots_ = PooledBuffer(pool_, leaves.size_bytes());
+  uploader_.send(std::as_bytes(leaves), half_slots_.data());
+  arrays.write_half_rows(snapshot, reinterpret_cast<const std::uint32_t*>(half_slots_.data()),
+                         static_cast<std::uint32_t>(leaves.size()), uploader_.stream().get());
 }
 
 // The first time in the memory that was requested; later in memory of the same kind, if there is room for both.

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/half.h"
+#include "gpu/mirror/half_rows.h"
 #include "index/node_layout.h"
 
 namespace culmen::gpu {
@@ -43,6 +44,8 @@ struct MirrorRef {
   const Half* slot_bounds;
   const std::uint32_t* slot_nodes;   // [num_slots]; kNoNode: an empty slot
   const std::int64_t* slot_min_ids;  // [num_slots]
+
+  HalfRows half;  // of tables of kMinHalfAttributes and more, if there is room
 
   std::uint64_t node_stride;
   std::uint32_t num_slots;  // a multiple of 32

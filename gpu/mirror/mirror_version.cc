@@ -74,6 +74,7 @@ MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const Slo
   ref_.slot_bounds = at<Half>(offsets_.bounds);
   ref_.slot_nodes = at<std::uint32_t>(offsets_.nodes);
   ref_.slot_min_ids = at<std::int64_t>(offsets_.min_ids);
+  ref_.half = arrays_->half();
   ref_.node_stride = snapshot.arena->node_bytes();
   ref_.num_slots = num_slots;
   ref_.root = map_ == nullptr ? snapshot.root : map_->nodes().on_device(snapshot.root);
@@ -85,7 +86,7 @@ MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const Slo
 MirrorVersion::Offsets MirrorVersion::offsets_of(const Snapshot& snapshot, std::uint32_t num_slots) {
   const std::size_t n = num_slots;
   Offsets offsets = {};
-  offsets.attributes = aligned(sizeof(PlanBasis));
+  offsets.attributes = aligned(plan_basis_bytes(snapshot.attributes.size()));
   offsets.nodes = aligned(offsets.attributes + snapshot.attributes.size() * sizeof(AttributeBounds));
   offsets.min_ids = aligned(offsets.nodes + n * sizeof(std::uint32_t));
   offsets.bounds = aligned(offsets.min_ids + n * sizeof(std::int64_t));
@@ -95,10 +96,10 @@ MirrorVersion::Offsets MirrorVersion::offsets_of(const Snapshot& snapshot, std::
 
 std::vector<std::byte> MirrorVersion::constants(const Snapshot& snapshot) {
   const Offsets offsets = offsets_of(snapshot, 0);
-  const PlanBasis basis = make_plan_basis(snapshot);
+  const std::vector<std::byte> basis = make_plan_basis(snapshot);
   const std::vector<AttributeBounds> attributes = attribute_bounds(snapshot);
   std::vector<std::byte> bytes(offsets.nodes);
-  std::memcpy(bytes.data(), &basis, sizeof basis);
+  std::memcpy(bytes.data(), basis.data(), basis.size());
   std::memcpy(bytes.data() + offsets.attributes, attributes.data(),
               attributes.size() * sizeof(AttributeBounds));
   return bytes;
@@ -154,6 +155,10 @@ MirrorRef MirrorVersion::ref_with_order(const Snapshot& snapshot, cudaStream_t s
   ref.num_leaves = num_ordered_;
   ref.num_partitions = num_partitions_;
   return ref;
+}
+
+void MirrorVersion::keep_order(const Snapshot& snapshot, cudaStream_t stream) {
+  ref_ = ref_with_order(snapshot, stream);
 }
 
 // The thresholds of a leaf are of later leaves of its partition, all of which are in its part.

@@ -70,7 +70,7 @@ class MirrorVersion {
                 std::uint32_t num_slots, std::shared_ptr<BufferPool> pool);
 
   bool has_rows() const { return ref_.height > 0; }
-  // Without the order of the leaves.
+  // Without the order of the leaves, unless it is kept.
   const MirrorRef& ref() const { return ref_; }
   // With the order. The first call creates it on `stream`, and waits. Throws OutOfDeviceMemory or CudaError.
   MirrorRef ref_with_order(const Snapshot& snapshot, cudaStream_t stream) const;
@@ -87,7 +87,9 @@ class MirrorVersion {
     return memory_.size() + (arrays_ ? arrays_->device_bytes() : 0) + (fields_ ? fields_->device_bytes() : 0);
   }
 
-  // For the creator.
+  // For the creator. keep_order: for batches of a wide table, which cannot wait for it later. Throws as
+  // ref_with_order().
+  void keep_order(const Snapshot& snapshot, cudaStream_t stream);
   BoundsSlotsRef bounds_slots(const BoundLayout& layout) const;
   std::span<std::byte> memory() const { return {memory_.data(), offsets_.end}; }
   static std::vector<std::byte> constants(const Snapshot& snapshot);  // the first bytes of memory()

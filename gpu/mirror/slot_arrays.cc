@@ -1,11 +1,14 @@
 #include "gpu/mirror/slot_arrays.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "culmen/error.h"
 #include "gpu/cuda/error.h"
 #include "gpu/cuda/managed.h"
 #include "gpu/mirror/field_slots.h"
+#include "index/bound_layout.h"
 
 namespace culmen::gpu {
 namespace {
@@ -49,6 +52,18 @@ cuda::Memory kind_of(DeviceMemory memory) {
   return memory == DeviceMemory::host ? cuda::Memory::pinned : cuda::Memory::device;
 }
 
+// `size` items of a memory that could hold `capacity`; what cannot grow gets one in part_on_top more (0: none).
+cuda::GrowingBuffer make_buffer(std::size_t size, std::size_t capacity, std::size_t each, cuda::Memory memory,
+                                std::size_t part_on_top) {
+  const std::size_t on_top =
+      cuda::GrowingBuffer::can_grow(memory) || part_on_top == 0 ? 0 : size / part_on_top;
+  return {(size + on_top) * each, capacity * each, memory};
+}
+
+std::size_t half_leaf_bytes(const LeafShape& shape) {
+  return shape.leaf_rows * half_stride(shape.num_attributes) * sizeof(Half);
+}
+
 }  // namespace
 
 SlotArrays::SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, DeviceMemory wanted,
@@ -57,18 +72,12 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, Device
       shape_(snapshot.arena->shape()),
       node_bytes_(snapshot.arena->node_bytes()) {
   const SlotArena& arena = *snapshot.arena;
-  const auto make = [part_on_top](std::size_t size, std::size_t capacity, std::size_t each,
-                                  cuda::Memory memory) {
-    const std::size_t on_top =
-        cuda::GrowingBuffer::can_grow(memory) || part_on_top == 0 ? 0 : size / part_on_top;
-    return cuda::GrowingBuffer((size + on_top) * each, capacity * each, memory);
-  };
   const auto for_leaves = [&](std::size_t each, cuda::Memory memory) {
-    return make(slots.leaves, arena.leaf_capacity(), each, memory);
+    return make_buffer(slots.leaves, arena.leaf_capacity(), each, memory, part_on_top);
   };
   leaves_ = for_leaves(sizeof(LeafHeader), cuda::Memory::device);
   zone_maps_ = for_leaves(kZoneVectors * shape_.zone_vector_bytes(), cuda::Memory::device);
-  nodes_ = make(slots.nodes, arena.node_capacity(), node_bytes_, cuda::Memory::device);
+  nodes_ = make_buffer(slots.nodes, arena.node_capacity(), node_bytes_, cuda::Memory::device, part_on_top);
   values_ = for_leaves(shape_.leaf_bytes(), kind_of(memory_));
   ids_ = for_leaves(id_bytes(shape_), kind_of(memory_));
   if (memory_ == DeviceMemory::managed) {
@@ -76,10 +85,46 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, Device
     cuda::keep_on_device(ids_.data(), ids_.size());
     cuda::check(cudaDeviceSynchronize());  // before uses on other streams
   }
+  if (shape_.num_attributes >= kMinHalfAttributes) make_half_rows(snapshot, slots, part_on_top);
+}
+
+void SlotArrays::make_half_rows(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top) {
+  if (!fits(slots.leaves * (half_leaf_bytes(shape_) + sizeof(HalfLeaf)))) return;
+  const auto for_leaves = [&](std::size_t each) {
+    return make_buffer(slots.leaves, snapshot.arena->leaf_capacity(), each, cuda::Memory::device,
+                       part_on_top);
+  };
+  half_numbers_ = for_leaves(half_leaf_bytes(shape_));
+  half_leaves_ = for_leaves(sizeof(HalfLeaf));
+  std::vector<HalfUnit> units;
+  for (const BoundUnit& unit : snapshot.units) {
+    units.push_back({unit.origin, unit.inverse});
+    half_.largest_unit = std::max(half_.largest_unit, unit.unit);
+  }
+  half_units_ = cuda::Buffer<HalfUnit>(units.size());
+  cuda::check(
+      cudaMemcpy(half_units_.data(), units.data(), units.size() * sizeof(HalfUnit), cudaMemcpyHostToDevice));
+  half_.units = half_units_.data();
+  half_.rows = reinterpret_cast<Half*>(half_numbers_.data());
+  half_.leaves = reinterpret_cast<HalfLeaf*>(half_leaves_.data());
+  half_.stride = half_stride(shape_.num_attributes);
+}
+
+void SlotArrays::write_half_rows(const Snapshot& snapshot, const std::uint32_t* slots,
+                                 std::uint32_t num_leaves, cudaStream_t stream) const {
+  if (half_.rows == nullptr) return;
+  visit_value_type(snapshot, [&]<typename T>(T) {
+    launch_write_half_rows(slots, num_leaves, reinterpret_cast<const T*>(values_.data()),
+                           reinterpret_cast<const LeafHeader*>(leaves_.data()), snapshot.num_attributes(),
+                           snapshot.leaf_rows, half_, stream);
+  });
 }
 
 bool SlotArrays::grow(const SlotCounts& slots) {
   const std::size_t num_leaves = slots.leaves;
+  if (half_.rows != nullptr && !(half_numbers_.grow(num_leaves * half_leaf_bytes(shape_)) &&
+                                 half_leaves_.grow(num_leaves * sizeof(HalfLeaf))))
+    return false;
   return leaves_.grow(num_leaves * sizeof(LeafHeader)) &&
          zone_maps_.grow(num_leaves * kZoneVectors * shape_.zone_vector_bytes()) &&
          nodes_.grow(slots.nodes * node_bytes_) && values_.grow(num_leaves * shape_.leaf_bytes()) &&
@@ -87,7 +132,7 @@ bool SlotArrays::grow(const SlotCounts& slots) {
 }
 
 std::size_t SlotArrays::device_bytes() const {
-  return leaves_.size() + zone_maps_.size() + nodes_.size() +
+  return leaves_.size() + zone_maps_.size() + nodes_.size() + half_numbers_.size() + half_leaves_.size() +
          (rows_on_host() ? 0 : values_.size() + ids_.size());
 }
 

@@ -7,7 +7,9 @@
 #include <cstdint>
 
 #include "culmen/device.h"
+#include "gpu/cuda/buffer.h"
 #include "gpu/cuda/growing_buffer.h"
+#include "gpu/mirror/half_rows.h"
 #include "gpu/mirror/write_slots.h"
 #include "index/snapshot.h"
 
@@ -32,14 +34,24 @@ class SlotArrays {
   std::size_t device_bytes() const;
   SlotBytes sizes() const;  // of what is copied to the device
   SlotArraysRef ref() const;
+  const HalfRows& half() const { return half_; }
+  // Enqueues what leaves that are on the device have in half(). slots: in device memory. Throws CudaError.
+  void write_half_rows(const Snapshot& snapshot, const std::uint32_t* slots, std::uint32_t num_leaves,
+                       cudaStream_t stream) const;
   std::byte* values() const { return values_.data(); }
   std::byte* ids() const { return ids_.data(); }
 
  private:
+  // Of a table of kMinHalfAttributes and more, if there is room.
+  void make_half_rows(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top);
+
   DeviceMemory memory_;
   LeafShape shape_;
   std::size_t node_bytes_;
   cuda::GrowingBuffer values_, ids_, leaves_, zone_maps_, nodes_;
+  cuda::GrowingBuffer half_numbers_, half_leaves_;
+  cuda::Buffer<HalfUnit> half_units_;
+  HalfRows half_ = {};
 };
 
 }  // namespace culmen::gpu

@@ -21,26 +21,41 @@ static_assert(kMaxDeviceK == kMaxSortedHits);
 // Queries of a part, at most; more at once are not faster.
 constexpr std::size_t kMaxPartQueries = 1 << 20;
 
-// Scratch memory: the predicates of the batch. Then, of a part, the counters; for each query its packed form,
-// its result and k hits; then sweep_bytes_each() for as many queries as there is room for.
-constexpr std::size_t kCounterBytes = (sizeof(BatchCounters) + 7) / 8 * 8;  // aligns what follows to 8
-constexpr std::size_t bytes_each(std::size_t query_stride, std::size_t k) {
-  return query_stride + sizeof(ResultHeader) + k * sizeof(Candidate);
+// Of queries to a table: their packed form and, if it is wide, terms that their plans are made of.
+struct QueryRoom {
+  std::size_t stride, term_bytes;
+};
+QueryRoom query_room(int num_attributes, const PlanOptions& options) {
+  const bool is_wide = num_attributes > kMaxSharedAttributes;
+  return {packed_stride(num_attributes, static_cast<int>(options.num_ranges), options.num_gap_words > 0),
+          is_wide ? static_cast<std::size_t>(num_attributes) * sizeof(Term) : 0};
 }
-constexpr std::size_t scratch_bytes(std::size_t num_queries, std::size_t query_stride, std::size_t k) {
-  return kCounterBytes + num_queries * bytes_each(query_stride, k);
+
+// Scratch memory: the predicates of the batch. Then, of a part, the counters; for each query k hits, its result, its
+// QueryRoom; then sweep_bytes_each() for as many queries as there is room for.
+constexpr std::size_t kSweepAlignment = 16;
+constexpr std::size_t kCounterBytes = (sizeof(BatchCounters) + 7) / 8 * 8;  // aligns what follows to 8
+constexpr std::size_t bytes_each(const QueryRoom& query, std::size_t k) {
+  return query.stride + query.term_bytes + sizeof(ResultHeader) + k * sizeof(Candidate);
+}
+constexpr std::size_t scratch_bytes(std::size_t num_queries, const QueryRoom& query, std::size_t k) {
+  return kCounterBytes + num_queries * bytes_each(query, k) + kSweepAlignment;
+}
+std::byte* aligned_for_sweep(std::byte* memory) {
+  return memory +
+         (kSweepAlignment - reinterpret_cast<std::uintptr_t>(memory) % kSweepAlignment) % kSweepAlignment;
 }
 
 // Queries of a batch in one part. shared_bytes: of the batch, beside its parts.
-std::size_t queries_at_once(std::size_t num_queries, std::size_t query_stride, std::size_t k,
+std::size_t queries_at_once(std::size_t num_queries, const QueryRoom& query, std::size_t k,
                             std::size_t shared_bytes, std::size_t max_scratch_bytes) {
-  const std::size_t needed = shared_bytes + scratch_bytes(1, query_stride, k);
+  const std::size_t needed = shared_bytes + scratch_bytes(1, query, k);
   if (max_scratch_bytes < needed)
     throw InvalidArgument("ContextOptions::scratch_bytes is " + std::to_string(max_scratch_bytes) +
                           ", but one query of this k needs " + std::to_string(needed) +
                           ": give at least that");
   const std::size_t fitting =
-      (max_scratch_bytes - shared_bytes - kCounterBytes) / bytes_each(query_stride, k);
+      (max_scratch_bytes - shared_bytes - scratch_bytes(0, query, k)) / bytes_each(query, k);
   return std::min({num_queries, fitting, kMaxPartQueries});
 }
 
@@ -65,16 +80,16 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
   if (batch.num_queries == 0) return;
   std::vector<std::byte> predicates = pack_predicate(filter.filter);
   const std::size_t ranked_at = predicates.size();
-  if (options.gaps != 0) {
+  if (options.num_gap_words > 0) {
     const std::vector<std::byte> ranked = pack_predicate(filter.filter, true);
     predicates.insert(predicates.end(), ranked.begin(), ranked.end());
   }
   const int num_attributes = view.snapshot->num_attributes();
-  const std::size_t stride = packed_stride(num_attributes, static_cast<int>(options.num_ranges));
-  const std::size_t at_once =
-      queries_at_once(batch.num_queries, stride, batch.k, predicates.size(), context.max_scratch_bytes());
-  const std::size_t part_bytes = predicates.size() + scratch_bytes(at_once, stride, batch.k);
+  const QueryRoom room = query_room(num_attributes, options);
   const MirrorRef& mirror = view.mirror->ref();
+  const std::size_t at_once = queries_at_once(std::min(batch.num_queries, most_with_room(mirror, batch.k)),
+                                              room, batch.k, predicates.size(), context.max_scratch_bytes());
+  const std::size_t part_bytes = predicates.size() + scratch_bytes(at_once, room, batch.k);
   const std::size_t most_swept =
       most_to_sweep(mirror, at_once, batch.k, context.max_scratch_bytes() - part_bytes);
   std::byte* scratch = context.scratch(part_bytes + most_swept * sweep_bytes_each(mirror, batch.k));
@@ -82,7 +97,7 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
   if (!predicates.empty()) {
     cuda::write_bytes(predicates, scratch, context.stream());
     if (ranked_at > 0) options.predicate = reinterpret_cast<const PackedPredicate*>(scratch);
-    if (options.gaps != 0)
+    if (options.num_gap_words > 0)
       options.ranked_predicate = reinterpret_cast<const PackedPredicate*>(scratch + ranked_at);
   }
   for (std::size_t first = 0; first < batch.num_queries; first += at_once) {
@@ -91,7 +106,8 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
         .weights = batch.weights + first * static_cast<std::size_t>(num_attributes),
         .answers = {answers.ids + position, answers.scores + position, answers.counts + first},
         .num_queries = static_cast<std::uint32_t>(std::min(at_once, batch.num_queries - first)),
-        .query_stride = static_cast<std::uint32_t>(stride),
+        .query_stride = static_cast<std::uint32_t>(room.stride),
+        .term_bytes = room.term_bytes,
         .k = static_cast<std::uint32_t>(batch.k),
         .most_swept = most_swept,
         .shared_bounds = shared_bounds == nullptr ? nullptr : shared_bounds + first};
@@ -105,11 +121,17 @@ PlanOptions AsyncSearch::plan_options(const Snapshot& snapshot, const DeviceBatc
   PlanOptions options = {.min_score = resolve_min_score(batch.min_score),
                          .predicate = nullptr,
                          .ranked_predicate = nullptr,
-                         .gaps = batch.missing == Missing::fill ? 0 : attributes_with_gaps(snapshot),
+                         .num_gap_words = 0,
+                         .gaps = {},
                          .fills = batch.missing == Missing::fill,
                          .num_ranges = static_cast<std::uint32_t>(ranges.size()),
                          .ranges = {}};
   std::copy(ranges.begin(), ranges.end(), options.ranges);
+  if (batch.missing != Missing::fill) {
+    const std::vector<std::uint64_t> gaps = attributes_with_gaps(snapshot);
+    std::copy(gaps.begin(), gaps.end(), options.gaps);
+    options.num_gap_words = static_cast<std::int32_t>(gaps.size());
+  }
   return options;
 }
 
@@ -119,7 +141,8 @@ void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const P
   auto* hits = reinterpret_cast<Candidate*>(scratch + kCounterBytes);
   auto* results = reinterpret_cast<ResultHeader*>(hits + std::size_t{part.num_queries} * part.k);
   auto* queries = reinterpret_cast<std::byte*>(results + part.num_queries);
-  std::byte* sweep = queries + std::size_t{part.num_queries} * part.query_stride;
+  std::byte* terms = queries + std::size_t{part.num_queries} * part.query_stride;
+  std::byte* sweep = aligned_for_sweep(terms + std::size_t{part.num_queries} * part.term_bytes);
   const MirrorRef& mirror = view.mirror->ref();
   const BatchRef batch = {queries,
                           hits,
@@ -131,8 +154,10 @@ void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const P
                           make_sweep(mirror, sweep, part.most_swept, part.k),
                           options.predicate != nullptr || options.ranked_predicate != nullptr,
                           part.shared_bounds};
-  launch_plan_queries({view.mirror->basis(), part.weights, queries, part.num_queries, part.query_stride},
-                      options, stream);
+  launch_plan_queries(
+      {view.mirror->basis(), part.weights, part.term_bytes == 0 ? nullptr : reinterpret_cast<Term*>(terms),
+       queries, part.num_queries, part.query_stride},
+      options, stream);
   if (view.mirror->has_rows()) {
     cuda::check(cudaMemsetAsync(counters, 0, sizeof(BatchCounters), stream));
     visit_value_type(*view.snapshot, [&]<typename T>(T) { launch_batch<T>(mirror, batch, limits_, stream); });

@@ -32,6 +32,7 @@ class AsyncSearch {
     DeviceAnswers answers;
     std::uint32_t num_queries = 0;
     std::uint32_t query_stride = 0;
+    std::size_t term_bytes = 0;  // of each query; 0: the table is not wide
     std::uint32_t k = 0;
     std::size_t most_swept = 0;
     double* shared_bounds = nullptr;

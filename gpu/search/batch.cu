@@ -20,14 +20,17 @@ constexpr unsigned kMaxBatchWarps = 8;  // of a thread block
 // trees: changes can leave nodes of 8 children.
 constexpr int kUsualHeight = 8;
 
+// Where warps have the queries that they work on: in shared memory or, of wide tables, where they are.
+enum class QueryPlace { shared, device };
+
 template <int kHeight>
 CULMEN_HOST_DEVICE constexpr std::size_t warp_bytes(std::uint32_t k, std::uint32_t query_stride) {
-  return sizeof(WalkShared<kHeight>) + query_stride + WarpBest::num_bytes(k);
+  return sizeof(WalkShared<kHeight>) + shared_query_bytes(query_stride) + WarpBest::num_bytes(k);
 }
-static_assert(warp_bytes<kMaxLevels>(kMaxSortedHits, kMaxPackedBytes) <= kMinSharedBytes);
+static_assert(warp_bytes<kMaxLevels>(kMaxSortedHits, kMaxSharedQueryBytes) <= kMinSharedBytes);
 
 // A warp's shared memory: the walk's, the query, the list.
-template <typename T, int kHeight, bool kFiltered>
+template <typename T, int kHeight, bool kFiltered, QueryPlace kPlace>
 class WarpSearch {
  public:
   __device__ WarpSearch(const MirrorRef& mirror, const BatchRef& batch, std::byte* block_memory)
@@ -43,7 +46,7 @@ class WarpSearch {
     WarpBest best = make_best(scale, query.header().min_score);
     ResultHeader work = {};
     DepthFirst<T, kHeight, kFiltered> walk(mirror_, query, walk_memory(), best);
-    std::uint64_t most_visits = batch_.sweep.most > 0 ? batch_.sweep.visits_alone : kAnyNumber;
+    std::uint64_t most_visits = batch_.sweep.visits_alone > 0 ? batch_.sweep.visits_alone : kAnyNumber;
     for (bool ended = walk.run(most_visits, work); !ended; ended = walk.again(most_visits, work)) {
       if (hand_over(mirror_, batch_, q, query, best.kth_bound().score, work, lane_)) return;
       most_visits *= 2;
@@ -76,13 +79,14 @@ class WarpSearch {
     return *reinterpret_cast<WalkShared<kHeight>*>(memory_);
   }
   __device__ WarpBest make_best(const KeyScale& scale, double kth_bound) const {
-    return WarpBest(memory_ + sizeof(WalkShared<kHeight>) + batch_.query_stride, batch_.k, scale,
-                    {kth_bound, kNoId});
+    return WarpBest(memory_ + sizeof(WalkShared<kHeight>) + shared_query_bytes(batch_.query_stride), batch_.k,
+                    scale, {kth_bound, kNoId});
   }
 
   __device__ QueryRef take_query(std::uint32_t q) const {
-    const auto* from =
-        reinterpret_cast<const std::uint64_t*>(batch_.queries + std::size_t{q} * batch_.query_stride);
+    const std::byte* bytes = batch_.queries + std::size_t{q} * batch_.query_stride;
+    if constexpr (kPlace == QueryPlace::device) return {bytes};
+    const auto* from = reinterpret_cast<const std::uint64_t*>(bytes);
     auto* to = reinterpret_cast<std::uint64_t*>(memory_ + sizeof(WalkShared<kHeight>));
     __syncwarp();  // the query before is done
     for (std::uint32_t i = lane_; i < batch_.query_stride / sizeof(std::uint64_t); i += kWarpSize)
@@ -120,11 +124,11 @@ class WarpSearch {
   std::uint32_t lane_;
 };
 
-template <typename T, int kHeight, bool kFiltered>
+template <typename T, int kHeight, bool kFiltered, QueryPlace kPlace>
 __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
     search_batch(const MirrorRef mirror, const BatchRef batch) {
   extern __shared__ double dynamic_shared[];
-  WarpSearch<T, kHeight, kFiltered> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
+  WarpSearch<T, kHeight, kFiltered, kPlace> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
   for (;;) {  // until all queries are taken
     std::uint32_t q = 0;
     if (threadIdx.x % kWarpSize == 0) q = atomicAdd(&batch.counters->next_query, 1u);
@@ -135,11 +139,11 @@ __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
 }
 
 // After the frontier and the sweep.
-template <typename T, int kHeight, bool kFiltered>
+template <typename T, int kHeight, bool kFiltered, QueryPlace kPlace>
 __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
     finish_batch(const MirrorRef mirror, const BatchRef batch) {
   extern __shared__ double dynamic_shared[];
-  WarpSearch<T, kHeight, kFiltered> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
+  WarpSearch<T, kHeight, kFiltered, kPlace> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
   const std::uint32_t num_warps = blockDim.x / kWarpSize,
                       first = blockIdx.x + threadIdx.x / kWarpSize * gridDim.x;
   const std::uint32_t count = min(batch.counters->num_handed_over, batch.sweep.most);
@@ -160,18 +164,28 @@ cuda::Shape batch_shape(std::size_t warp_bytes, const cuda::Limits& limits) {
           .shared_bytes = block_warps * warp_bytes};
 }
 
-template <typename T, int kHeight, bool kFiltered>
+template <typename T, int kHeight, bool kFiltered, QueryPlace kPlace = QueryPlace::shared>
 void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                   cudaStream_t stream) {
   const cuda::Shape shape = batch_shape(warp_bytes<kHeight>(batch.k, batch.query_stride), limits);
-  cuda::launch(search_batch<T, kHeight, kFiltered>, shape, stream, mirror, batch);
-  if (batch.sweep.most == 0) return;
   const bool shares = batch.shared_bounds != nullptr;
+  const bool begins = begins_with_products(mirror) && batch.sweep.most > 0;
+  if (begins) launch_start_of_products<T>(mirror, batch, stream);
+  if (!begins || batch.sweep.most < batch.num_queries)
+    cuda::launch(search_batch<T, kHeight, kFiltered, kPlace>, shape, stream, mirror, batch);
+  if (batch.sweep.most == 0) return;
   if (shares) launch_share_bounds(batch, stream);
-  launch_frontier<T>(mirror, batch, limits, stream);
-  if (shares) launch_share_bounds(batch, stream);
-  launch_sweep<T>(mirror, batch, limits, stream);
-  cuda::launch(finish_batch<T, kHeight, kFiltered>, shape, stream, mirror, batch);
+  if (!begins) {
+    launch_frontier<T>(mirror, batch, limits, stream);
+    if (shares) launch_share_bounds(batch, stream);
+  }
+  if (has_products(mirror)) {
+    if (!begins) launch_start_of_products<T>(mirror, batch, stream);
+    launch_products<T>(mirror, batch, limits, stream);
+  } else {
+    launch_sweep<T>(mirror, batch, limits, stream);
+  }
+  cuda::launch(finish_batch<T, kHeight, kFiltered, kPlace>, shape, stream, mirror, batch);
 }
 
 }  // namespace
@@ -179,7 +193,9 @@ void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
 template <typename T>
 void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                   cudaStream_t stream) {
-  if (batch.is_filtered) {
+  if (shared_query_bytes(batch.query_stride) == 0) {
+    launch_up_to<T, kMaxLevels, true, QueryPlace::device>(mirror, batch, limits, stream);
+  } else if (batch.is_filtered) {
     launch_up_to<T, kMaxLevels, true>(mirror, batch, limits, stream);
   } else if (mirror.height <= kUsualHeight) {
     launch_up_to<T, kUsualHeight, false>(mirror, batch, limits, stream);

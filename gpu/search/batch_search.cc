@@ -18,9 +18,10 @@
 namespace culmen::gpu {
 namespace {
 
-// Queries and hits on the device at once, at most.
+// Queries and hits on the device at once, at most; of a wide table as many bytes of queries.
 constexpr std::size_t kMaxQueries = 1 << 14;
 constexpr std::size_t kMaxHits = 1 << 20;
+constexpr std::size_t kMaxQueryBytes = 256 << 20;
 
 // Room for any of the queries, packed.
 std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_t> positions,
@@ -37,7 +38,9 @@ std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_
 void BatchSearch::search(const MirrorView& view, std::span<const Query> queries,
                          std::span<const std::size_t> positions, std::size_t k,
                          std::span<SearchResult> results, Watch* watch) const {
-  const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / k, 1, kMaxQueries);
+  const std::size_t fitting = std::min(kMaxQueryBytes / packed_stride(view.snapshot->num_attributes(), 0),
+                                       most_with_room(view.mirror->ref(), k));
+  const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / k, 1, std::min(kMaxQueries, fitting));
   for (std::size_t first = 0; first < positions.size(); first += at_once) {
     look_after_a_while(watch);
     const std::size_t count = std::min(at_once, positions.size() - first);
@@ -54,7 +57,7 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
   std::unique_ptr<Workspace> workspace = pool_.take();
   const cudaStream_t stream = workspace->stream().get();
   const std::size_t count = positions.size();
-  const bool may_skip = attributes_with_gaps(snapshot) != 0;
+  const bool may_skip = !attributes_with_gaps(snapshot).empty();
   const std::size_t stride = stride_of(queries, positions, snapshot.num_attributes(), may_skip);
   const bool may_be_filtered = may_skip || std::ranges::any_of(positions, [&](std::size_t q) {
                                  return queries[q].where.kind() != Filter::Kind::everything;

@@ -40,7 +40,10 @@ void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const 
                              .shared_bytes = plan.shared_bytes,
                              .cooperative = true};
   // The larger a kernel's parameters, the longer its launch takes.
-  if (is_filtered) {
+  if (needs_wide_argument(query, mirror.num_attributes)) {
+    cuda::launch(search_bounded<T, WideQueryArgument, true>, shape, stream, mirror, state, plan.room,
+                 WideQueryArgument{query.outside});
+  } else if (is_filtered) {
     cuda::launch(search_bounded<T, QueryArgument, true>, shape, stream, mirror, state, plan.room, query);
   } else if (const std::optional<SmallQueryArgument> small = shortened(query)) {
     cuda::launch(search_bounded<T, SmallQueryArgument, false>, shape, stream, mirror, state, plan.room,

@@ -9,7 +9,7 @@ namespace culmen::gpu {
 
 // Parameters are registers, as of passing_rows.
 __device__ __noinline__ inline bool child_may_pass(const PackedPredicate* predicate,
-                                                   std::uint64_t ranked_gaps, const std::byte* node,
+                                                   AttributeBits ranked_gaps, const std::byte* node,
                                                    const std::byte* zones, std::int32_t num_attributes,
                                                    int lane) {
   const ChildZonesLayout layout = {static_cast<std::size_t>(num_attributes), 0};
@@ -32,7 +32,8 @@ __device__ double child_bound(const MirrorRef& mirror, QueryRef query, std::uint
     const PackedHeader& header = query.header();
     const std::byte* zones = mirror.child_zones + static_cast<std::size_t>(index) * mirror.child_zones_bytes;
     if (header.predicate != nullptr && bound != -infinity() &&
-        !child_may_pass(header.predicate, header.ranked_gaps, node.bytes, zones, mirror.num_attributes, lane))
+        !child_may_pass(header.predicate, query.ranked_gaps(), node.bytes, zones, mirror.num_attributes,
+                        lane))
       return -infinity();
   }
   return bound;

@@ -47,7 +47,7 @@ struct WarpMemory {
       : waiting(reinterpret_cast<FrontierItem*>(memory)),
         query(memory + kMaxWaiting * sizeof(FrontierItem)) {}
 };
-static_assert(kWarps * WarpMemory::num_bytes(kMaxPackedBytes) <= kMinSharedBytes);
+static_assert(kWarps * WarpMemory::num_bytes(kMaxSharedQueryBytes) <= kMinSharedBytes);
 
 // One warp's part in the work; its methods are called by whole warps unless they say otherwise.
 //

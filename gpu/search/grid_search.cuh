@@ -47,7 +47,7 @@ struct Offers {
 
 // What a thread block keeps in static shared memory.
 struct BlockShared {
-  alignas(8) std::byte query[kMaxPackedBytes];
+  alignas(8) std::byte query[kMaxSharedQueryBytes];
   union {
     SelectScratch select;
     Offers offers;  // until the first barrier of the grid
@@ -67,17 +67,20 @@ __device__ inline void clear_counters(BlockShared& shared) {
   shared.num_found = 0;
 }
 
-// Copies the query to shared memory and clears the block's counters; a barrier follows.
+// Copies the query to shared memory, if it is to be there, and clears the block's counters; a barrier follows.
 template <typename Argument>
 __device__ QueryRef take_query(const Argument& argument, BlockShared& shared) {
   const std::byte* bytes = argument.bytes();
-  const std::size_t words = QueryRef{bytes}.num_bytes() / sizeof(std::uint64_t);
-  const auto* from = reinterpret_cast<const std::uint64_t*>(bytes);
-  auto* to = reinterpret_cast<std::uint64_t*>(shared.query);
-  for (std::size_t i = threadIdx.x; i < words; i += blockDim.x) to[i] = from[i];
+  if constexpr (Argument::kIsShared) {
+    const std::size_t words = QueryRef{bytes}.num_bytes() / sizeof(std::uint64_t);
+    const auto* from = reinterpret_cast<const std::uint64_t*>(bytes);
+    auto* to = reinterpret_cast<std::uint64_t*>(shared.query);
+    for (std::size_t i = threadIdx.x; i < words; i += blockDim.x) to[i] = from[i];
+    bytes = shared.query;
+  }
   clear_counters(shared);
   __syncthreads();
-  return {shared.query};
+  return {bytes};
 }
 
 struct SampledRow {

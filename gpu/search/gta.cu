@@ -38,9 +38,9 @@ __device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_
 }
 
 // Dynamic shared memory: the heap.
-template <typename T, bool kFiltered>
-__global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror, const SearchStateRef state,
-                                                          const __grid_constant__ QueryArgument packed) {
+template <typename T, typename Argument, bool kFiltered>
+__global__ void __launch_bounds__(kGtaThreads)
+    search_gta(const MirrorRef mirror, const SearchStateRef state, const __grid_constant__ Argument packed) {
   extern __shared__ double dynamic_shared[];
   __shared__ BlockShared shared;
   __shared__ std::uint32_t num_items;
@@ -80,7 +80,11 @@ void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const Quer
   const cuda::Shape shape = {.num_blocks = num_gta_blocks(limits),
                              .num_threads = kGtaThreads,
                              .shared_bytes = std::max(kSortBytes, heap_bytes)};
-  cuda::launch(is_filtered ? search_gta<T, true> : search_gta<T, false>, shape, stream, mirror, state, query);
+  if (needs_wide_argument(query, mirror.num_attributes))
+    return cuda::launch(search_gta<T, WideQueryArgument, true>, shape, stream, mirror, state,
+                        WideQueryArgument{query.outside});
+  cuda::launch(is_filtered ? search_gta<T, QueryArgument, true> : search_gta<T, QueryArgument, false>, shape,
+               stream, mirror, state, query);
 }
 
 template void launch_gta<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,

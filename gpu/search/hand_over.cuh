@@ -54,7 +54,7 @@ __device__ inline bool hand_over(const MirrorRef& mirror, const BatchRef& batch,
   if (lane == 0) entry = atomicAdd(&batch.counters->num_handed_over, 1u);
   entry = __shfl_sync(kFullWarp, entry, 0);
   if (entry >= batch.sweep.most) return false;
-  write_weights(mirror, batch.sweep, query, entry, lane);
+  if (!has_products(mirror)) write_weights(mirror, batch.sweep, query, entry, lane);
   if (lane == 0) {
     batch.sweep.queries[entry] = swept;
     batch.results[q] = work;

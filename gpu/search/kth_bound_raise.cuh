@@ -24,12 +24,15 @@ class KthBoundRaise {
 
   // Returns true if the step must be repeated for the query.
   __device__ bool run(bool is_repeated) {
-    if (mine_.num_found > batch_.sweep.capacity ? mine_.is_left == 1 : is_repeated && mine_.is_behind == 0)
-      return false;
     const bool fits = mine_.num_found <= batch_.sweep.capacity;
+    if (fits ? is_repeated && mine_.is_behind == 0 : mine_.is_left == 1) return false;
     const double before = mine_.kth_bound, kth_bound = fmax(before, kth_score());
-    const bool is_behind = !fits && kth_bound > before;
-    const std::uint32_t kept = keep_from(kth_bound, fits ? mine_.num_found : is_behind ? mine_.num_kept : 0);
+    // Where scores are known roughly, the rows that stay could be too many again and again.
+    const bool can_repeat = mine_.slack == 0 || mine_.is_behind == 0;
+    const bool is_behind = !fits && kth_bound > before && can_repeat;
+    const std::uint32_t kept = keep_from(kth_bound - mine_.slack, fits        ? mine_.num_found
+                                                                  : is_behind ? mine_.num_kept
+                                                                              : 0);
     __syncwarp();  // all lanes have read what lane 0 writes
     if (lane_ == 0) {
       mine_.kth_bound = kth_bound;
@@ -51,12 +54,12 @@ class KthBoundRaise {
   }
 
   // Of the first rows; returns how many are left.
-  __device__ std::uint32_t keep_from(double kth_bound, std::uint32_t count) const {
+  __device__ std::uint32_t keep_from(double least, std::uint32_t count) const {
     std::uint32_t kept = 0;
     for (std::uint32_t first = 0; first < count; first += kWarpSize) {
       const std::uint32_t i = first + lane_;
       const SeedRow row = {__ldcg(&rows_[min(i, count - 1)].score), __ldcg(&rows_[min(i, count - 1)].row)};
-      const bool stays = i < count && row.score >= kth_bound;
+      const bool stays = i < count && row.score >= least;
       const unsigned staying = __ballot_sync(kFullWarp, stays);
       if (stays) rows_[kept + static_cast<std::uint32_t>(__popc(staying & ((1u << lane_) - 1)))] = row;
       kept += static_cast<std::uint32_t>(__popc(staying));

@@ -14,6 +14,23 @@ __device__ inline bool passes(double score, std::int64_t id, KthBound kth_bound)
   return score > kth_bound.score || (score == kth_bound.score && id <= kth_bound.id);
 }
 
+// By a lane: whether a row of a leaf passes the query's filter. kFiltered: the query may have a predicate.
+template <typename T, bool kFiltered>
+__device__ bool passes_filter(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
+                              std::uint32_t index) {
+  const T* values = mirror.leaf_values<T>(leaf) + index;
+  for (int r = 0; r < query.header().num_ranges; ++r) {
+    const PackedRange& range = query.ranges()[r];
+    const auto x = static_cast<double>(__ldg(values + static_cast<std::uint32_t>(range.attribute) *
+                                                          static_cast<std::uint32_t>(mirror.leaf_rows)));
+    if (x < range.minimum || x > range.maximum) return false;
+  }
+  if constexpr (kFiltered) {
+    if (query.header().predicate != nullptr) return passing_rows<T>(mirror, query, leaf, index, 1) != 0;
+  }
+  return true;
+}
+
 // By a lane: the score of one row of a leaf. Returns false, with any score, if the row does not pass the query's
 // filter, or if there is a predicate and the score is below `least`. kFiltered: the query may have a predicate.
 template <typename T, bool kFiltered>

@@ -10,7 +10,7 @@
 namespace culmen::gpu {
 
 // The bytes of a PackedPredicate that tests what the ranges packed with the query (pack_query.h) leave open. Empty:
-// they decide everything. has_ranked: begins with a test of PackedHeader::ranked_gaps.
+// they decide everything. has_ranked: begins with a test of QueryRef::ranked_gaps.
 std::vector<std::byte> pack_predicate(const Predicate& predicate, bool has_ranked = false);
 
 }  // namespace culmen::gpu

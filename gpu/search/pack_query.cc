@@ -1,7 +1,9 @@
 #include "gpu/search/pack_query.h"
 
 #include <cmath>
+#include <string>
 
+#include "culmen/error.h"
 #include "gpu/search/query_writer.h"
 
 namespace culmen::gpu {
@@ -12,6 +14,9 @@ PackedRanges packed_ranges(const ResolvedQuery& query) {
     const RangePredicate& range = query.where[r];
     const RangeBound& bound = query.where_bounds[r];
     if (range.minimum == -HUGE_VAL && range.maximum == HUGE_VAL) continue;  // only demands a value
+    if (packed.size() == packed.capacity())
+      throw InvalidArgument("a filter limits more than " + std::to_string(kMaxPackedRanges) +
+                            " attributes, which a GPU does not take: search on the CPU");
     packed.push_back({range.minimum, range.maximum, bound.lowest, bound.highest,
                       static_cast<std::int16_t>(range.attribute),
                       static_cast<std::int16_t>(bound.maximum_row),
@@ -44,7 +49,7 @@ void pack_query(const ResolvedQuery& query, std::byte* out, const PackedPredicat
     for (const BoundTerm& term : query.bound.capped->terms) writer.push_back(term);
   }
   for (const PackedRange& range : packed_ranges(query)) writer.push_back(range);
-  writer.set_predicate(predicate, 0);
+  writer.set_predicate(predicate);
   writer.finish(query.offset, query.min_score, query.bound);
 }
 

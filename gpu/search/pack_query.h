@@ -12,7 +12,8 @@
 namespace culmen::gpu {
 
 // The ranges that the query's filter implies. What they leave open is for its predicate (pack_predicate.h).
-using PackedRanges = boost::container::static_vector<PackedRange, kMaxPackedAttributes>;
+using PackedRanges = boost::container::static_vector<PackedRange, kMaxPackedRanges>;
+// Throws InvalidArgument if they are more.
 PackedRanges packed_ranges(const ResolvedQuery& query);
 
 // No query with this filter has more packed ranges; one, that no row is in, if no row can pass. is_skipping: the query

@@ -21,7 +21,7 @@ struct PackedTest {
     attribute,
     field,
     id,
-    has_ranked,  // no attribute of PackedHeader::ranked_gaps is missing
+    has_ranked,  // no attribute of QueryRef::ranked_gaps is missing
   };
   static constexpr std::uint32_t kPass = 0xffffffff, kFail = 0xfffffffe;  // instead of a next test
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "culmen/schema.h"
 #include "gpu/mirror/plan_basis.h"
 #include "gpu/search/packed_query.h"
 
@@ -19,15 +20,17 @@ struct PlanOptions {
   // PackedTest::Kind::has_ranked, for queries that rank an attribute of `gaps`.
   const PackedPredicate* predicate;
   const PackedPredicate* ranked_predicate;
-  std::uint64_t gaps;  // attributes that some row misses, a bit each; 0 if queries fill
+  std::int32_t num_gap_words;                        // 0: no row misses an attribute, or queries fill
+  std::uint64_t gaps[gap_words_of(kMaxAttributes)];  // attributes that some row misses, a bit each
   bool fills;
   std::uint32_t num_ranges;
-  PackedRange ranges[kMaxPackedAttributes];  // of different attributes
+  PackedRange ranges[kMaxPackedRanges];  // of different attributes
 };
 
 struct PlanRequest {
   const PlanBasis* basis;  // device memory, as the others
   const double* weights;   // [num_queries][num_attributes]
+  Term* terms;             // [num_queries][num_attributes], scratch; null: not more than kMaxSharedAttributes
   std::byte* queries;      // [num_queries] of query_stride bytes
   std::uint32_t num_queries;
   std::uint32_t query_stride;  // at least packed_stride()

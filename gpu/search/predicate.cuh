@@ -10,7 +10,7 @@ namespace culmen::gpu {
 
 // Parameters are registers: a reference to a kernel's parameter would be a copy in local memory.
 template <typename T>
-__device__ __noinline__ unsigned passing_rows(const PackedPredicate* predicate, std::uint64_t ranked_gaps,
+__device__ __noinline__ unsigned passing_rows(const PackedPredicate* predicate, AttributeBits ranked_gaps,
                                               const T* values, const std::int64_t* ids,
                                               const std::byte* fields, std::uint32_t stride,
                                               std::uint32_t first, unsigned candidates) {
@@ -29,7 +29,7 @@ template <typename T>
 __device__ unsigned passing_rows(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
                                  std::uint32_t first, unsigned candidates) {
   const PackedHeader& header = query.header();
-  return passing_rows<T>(header.predicate, header.ranked_gaps, mirror.leaf_values<T>(leaf),
+  return passing_rows<T>(header.predicate, query.ranked_gaps(), mirror.leaf_values<T>(leaf),
                          mirror.ids + mirror.first_row(leaf),
                          mirror.leaf_fields == nullptr ? nullptr : mirror.leaf_fields[leaf],
                          static_cast<std::uint32_t>(mirror.leaf_rows), first, candidates);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/host_device.h"
+#include "gpu/search/attribute_bits.h"
 #include "gpu/search/packed_predicate.h"
 #include "index/child_zones.h"
 #include "index/field_key.h"
@@ -55,7 +56,7 @@ struct TestedLeaf {
   const std::int64_t* ids = nullptr;
   LeafFields fields;
   std::uint32_t stride = 0;
-  std::uint64_t ranked_gaps = 0;  // of the query: PackedHeader::ranked_gaps
+  AttributeBits ranked_gaps = {};  // of the query: QueryRef::ranked_gaps
 
   CULMEN_HOST_DEVICE bool passes(const PackedPredicate& predicate, std::uint32_t row) const {
     return run_predicate(predicate, [&](const PackedTest& test) { return passes(predicate, test, row); });
@@ -83,7 +84,7 @@ struct TestedLeaf {
     }
     for (std::uint32_t i = 0; i < fields.num_gaps(); ++i) {
       const AttributeGaps& gaps = fields.gap(i);
-      if ((ranked_gaps >> gaps.attribute & 1) != 0 && (fields.missing(gaps)[row / 64] >> row % 64 & 1) != 0)
+      if (ranked_gaps.has(gaps.attribute) && (fields.missing(gaps)[row / 64] >> row % 64 & 1) != 0)
         return false;
     }
     return true;
@@ -95,7 +96,7 @@ struct TestedChild {
   NodeRef node;
   const ChildGaps* gaps;    // [num_attributes], read only if the index has gaps
   const ChildZones* zones;  // [num_fields]
-  std::uint64_t ranked_gaps;
+  AttributeBits ranked_gaps;
   int child;
 
   CULMEN_HOST_DEVICE bool may_pass(const PackedPredicate& predicate) const {
@@ -121,8 +122,12 @@ struct TestedChild {
       default:
         break;
     }
-    for (std::uint32_t i = 0; i < 64 && ranked_gaps >> i != 0; ++i)
-      if ((ranked_gaps >> i & 1) != 0 && !has(gaps[i].some_present)) return false;
+    for (std::int32_t word = 0; word < ranked_gaps.num_words; ++word) {
+      const std::uint64_t bits = ranked_gaps.words[word];
+      for (std::uint32_t i = 0; i < 64 && bits >> i != 0; ++i)
+        if ((bits >> i & 1) != 0 && !has(gaps[word * 64 + static_cast<std::int32_t>(i)].some_present))
+          return false;
+    }
     return true;
   }
 

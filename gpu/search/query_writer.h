@@ -14,7 +14,7 @@ class QueryWriter {
   CULMEN_HOST_DEVICE explicit QueryWriter(std::byte* bytes)
       : bytes_(bytes), end_(bytes + sizeof(PackedHeader)) {}
 
-  // In this order: all terms, all bound terms, those under caps, all ranges.
+  // In this order: all terms, all bound terms, those under caps, all ranges, all words of gaps.
   CULMEN_HOST_DEVICE void push_back(const Term& term) {
     append(PackedTerm{term.weight, term.attribute, 0});
     ++num_terms_;
@@ -30,10 +30,13 @@ class QueryWriter {
     ++num_ranges_;
   }
 
-  CULMEN_HOST_DEVICE void set_predicate(const PackedPredicate* predicate, std::uint64_t ranked_gaps) {
-    predicate_ = predicate;
-    ranked_gaps_ = ranked_gaps;
+  // Of QueryRef::ranked_gaps.
+  CULMEN_HOST_DEVICE void push_back(std::uint64_t gap_word) {
+    append(gap_word);
+    ++num_gap_words_;
   }
+
+  CULMEN_HOST_DEVICE void set_predicate(const PackedPredicate* predicate) { predicate_ = predicate; }
 
   // Call it last.
   CULMEN_HOST_DEVICE void finish(double offset, double min_score, const BoundStart& bound) {
@@ -46,18 +49,17 @@ class QueryWriter {
                 std::ldexp(1.0, -exponent),
                 std::ldexp(1.0, exponent),
                 predicate_,
-                ranked_gaps_,
                 num_terms_,
                 num_bound_terms_,
                 num_capped_terms_,
                 num_ranges_,
-                0,
+                num_gap_words_,
                 0};
   }
 
   // Instead of all that: a query without hits. No node or leaf has a bound above the base.
   CULMEN_HOST_DEVICE void refuse() {
-    header() = {0, -HUGE_VAL, HUGE_VAL, HUGE_VAL, 1, 1, nullptr, 0, 0, 0, 0, 0, 0, 1};
+    header() = {0, -HUGE_VAL, HUGE_VAL, HUGE_VAL, 1, 1, nullptr, 0, 0, 0, 0, 0, 1};
   }
 
  private:
@@ -73,8 +75,8 @@ class QueryWriter {
   std::byte* end_;
   double capped_base_ = HUGE_VAL;
   const PackedPredicate* predicate_ = nullptr;
-  std::uint64_t ranked_gaps_ = 0;
-  std::int32_t num_terms_ = 0, num_bound_terms_ = 0, num_capped_terms_ = 0, num_ranges_ = 0;
+  std::int32_t num_terms_ = 0, num_bound_terms_ = 0, num_capped_terms_ = 0, num_ranges_ = 0,
+               num_gap_words_ = 0;
 };
 
 }  // namespace culmen::gpu

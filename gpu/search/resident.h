@@ -20,13 +20,14 @@ inline constexpr std::uint64_t kResidence = 4'000'000;
 // A question is its SearchStateRef and then its packed query. Each 32 bits of it are in the upper half of a word, and the
 // lower half is that of the question's number: words may arrive in any order, and one look at all of them tells whether
 // all are there.
-// Questions have no ranges.
+// Questions have no ranges, and are to tables of up to kMaxSharedAttributes.
 constexpr std::size_t question_bytes(int num_attributes) {
   return sizeof(SearchStateRef) + packed_stride(num_attributes, 0);
 }
-inline constexpr std::size_t kMaxQuestionBytes = question_bytes(kMaxPackedAttributes);
+inline constexpr std::size_t kMaxQuestionBytes = question_bytes(kMaxSharedAttributes);
 inline constexpr std::size_t kMaxQuestionWords = kMaxQuestionBytes / sizeof(std::uint32_t);
-static_assert(kMaxQuestionBytes <= kMaxPackedBytes);  // blocks keep all of it where others keep the query
+static_assert(kMaxQuestionBytes <=
+              kMaxSharedQueryBytes);  // blocks keep all of it where others keep the query
 
 // In pinned memory. Launches are numbered from 1 on.
 struct Mailbox {

@@ -75,6 +75,7 @@ ResidentSearch::~ResidentSearch() = default;
 
 bool ResidentSearch::takes(const MirrorView& view, const ResolvedQuery& query) {
   return query.k <= kMaxSortedHits && query.filter.is_everything() &&
+         view.mirror->ref().num_attributes <= kMaxSharedAttributes &&
          packed_bytes_of(query) <= packed_stride(view.mirror->ref().num_attributes, 0);
 }
 

@@ -17,10 +17,10 @@ constexpr std::uint32_t kFirstStride = 32;
 constexpr unsigned kBlocksPerMultiprocessor = 2;
 constexpr int kLoads = 4;  // with 8 a thread needs more than the 64 registers that 2 blocks leave it
 
-template <typename T, bool kFiltered>
+template <typename T, typename Argument, bool kFiltered>
 __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
     search_scan(const MirrorRef mirror, const SearchStateRef state, const GridRoom room,
-                const __grid_constant__ QueryArgument packed) {
+                const __grid_constant__ Argument packed) {
   extern __shared__ double dynamic_shared[];
   __shared__ BlockShared shared;
   const QueryRef query = take_query(packed, shared);
@@ -69,8 +69,11 @@ void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const Que
                              .num_threads = kSearchThreads,
                              .shared_bytes = plan.shared_bytes,
                              .cooperative = true};
-  cuda::launch(is_filtered ? search_scan<T, true> : search_scan<T, false>, shape, stream, mirror, state,
-               plan.room, query);
+  if (needs_wide_argument(query, mirror.num_attributes))
+    return cuda::launch(search_scan<T, WideQueryArgument, true>, shape, stream, mirror, state, plan.room,
+                        WideQueryArgument{query.outside});
+  cuda::launch(is_filtered ? search_scan<T, QueryArgument, true> : search_scan<T, QueryArgument, false>,
+               shape, stream, mirror, state, plan.room, query);
 }
 
 template void launch_scan<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,

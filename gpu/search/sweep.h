@@ -8,6 +8,8 @@
 // then single rows, in half precision on tensor cores, and scores the few rows whose bound reaches the k-th score
 // bound. It begins with a sample of the leaves, so that k-th score bounds are tight before it reaches most of the
 // table.
+//
+// Tables of many attributes have a faster pass than the sweep (products.cu), with which batches to wide tables begin.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "gpu/cuda/limits.h"
 #include "gpu/mirror/mirror_ref.h"
@@ -26,7 +29,18 @@ namespace culmen::gpu {
 // with more, a batch waits for slow walks: 128, 256 and 512 gave 1.83, 1.50 and 1.11 million queries/s (64 M x 8
 // anti-correlated, k = 128, device to device, H100, 2026-11-25).
 inline constexpr std::uint32_t kVisitsAlone = 128;
+// Tables of so many attributes that they have products are seldom walked to the end.
+inline constexpr std::uint32_t kVisitsBeforeProducts = 32;
+// The table has rows in half precision: instead of the sweep there is a product of matrices (products.cu).
+CULMEN_HOST_DEVICE inline bool has_products(const MirrorRef& mirror) {
+  return mirror.half.rows != nullptr;
+}
+// It is wide, so that walks and the frontier hardly prune and are left out.
+CULMEN_HOST_DEVICE inline bool begins_with_products(const MirrorRef& mirror) {
+  return has_products(mirror) && mirror.num_attributes > kMaxGroupedAttributes;
+}
 inline bool is_worth_a_sweep(const MirrorRef& mirror) {
+  if (mirror.num_attributes > kMaxGroupedAttributes) return has_products(mirror);
   return mirror.num_slots * static_cast<std::uint32_t>(kFanOut) >= 4 * kVisitsAlone;
 }
 // Items that the frontier lists for a query before it may leave it to the sweep: 1/128 of the leaves, which cost less
@@ -45,6 +59,7 @@ struct SweepQuery {
   double kth_bound;         // a score that k rows reach, or the query's min_score
   double base;              // its score of a row that is at each attribute's origin
   double error_bound;       // more than base and the query's scores can be off by
+  double slack;             // by how much more the scores of rows found may be than they say (products)
   std::uint32_t query;      // in the batch
   std::uint32_t num_found;  // rows; those beyond SweepRef::capacity were not stored
   std::uint32_t num_kept;   // the first of them, found in earlier steps
@@ -62,6 +77,14 @@ struct FrontierItem {
   float bound;
 };
 
+// A query in products: its weights are binary16 numbers, in units of bounds and of `factor`, a power of two.
+struct HalfQuery {
+  double factor;
+  float norm, loss;  // the length of these numbers, and of what they lost by rounding
+  float length;      // of the weights in the largest unit
+  float padding;
+};
+
 // Memory and limits of a batch's frontier and sweep. A query's entry is its number in the order of handing over.
 struct SweepRef {
   SweepQuery* queries;   // [most]
@@ -69,12 +92,16 @@ struct SweepRef {
   float* weights;        // [num_attributes][most], for values in units of bounds and scores in units of keys
   FrontierItem* items;   // [most_items]
   std::uint32_t* swept;  // [most] entries of those that are left to the sweep
-  std::uint32_t most;    // queries; 0: none is handed over
+  // For products, instead of `weights`. If the batch begins with them, there are no items and no `swept` either: all that
+  // is handed over is swept.
+  Half* half_weights;       // [most][MirrorRef::half.stride]
+  HalfQuery* half_queries;  // [most]
+  std::uint32_t most;       // queries; 0: none is handed over
   std::uint32_t capacity;
   std::uint32_t most_items;     // at least `most`: the list begins with a root for each query
   std::uint32_t most_of_query;  // as most_of_frontier()
   std::uint32_t most_beyond;    // as most_beyond_it()
-  std::uint32_t visits_alone;   // as kVisitsAlone
+  std::uint32_t visits_alone;   // as kVisitsAlone; 0: walks go on to their end
 };
 
 // Each step of the sweep takes 7 times as many leaves as all steps before it, and begins with k rows found in those.
@@ -86,34 +113,43 @@ constexpr std::uint32_t sweep_capacity(std::size_t k) {
 // left to the sweep.
 inline constexpr std::uint32_t kItemsEach = 2048;
 inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
-  const std::size_t words =
-      static_cast<std::size_t>(mirror.num_attributes) + 1;  // weights, and among the swept
-  return sizeof(SweepQuery) + sweep_capacity(k) * sizeof(SeedRow) + kItemsEach * sizeof(FrontierItem) +
-         (words + 1) / 2 * 2 * sizeof(float);
+  const std::size_t numbers = has_products(mirror)
+                                  ? sizeof(HalfQuery) + mirror.half.stride * sizeof(Half)
+                                  : static_cast<std::size_t>(mirror.num_attributes) * sizeof(float);
+  const std::size_t of_frontier =
+      begins_with_products(mirror) ? 0 : kItemsEach * sizeof(FrontierItem) + sizeof(std::uint32_t);
+  const std::size_t bytes = sizeof(SweepQuery) + sweep_capacity(k) * sizeof(SeedRow) + numbers + of_frontier;
+  return (bytes + 7) / 8 * 8;
 }
 // For all queries of a batch together: 16,800 with k = 16, or 10,000 with k = 128, can be handed over. The others
 // complete their walks.
 inline constexpr std::size_t kMaxSweepBytes = 512 << 20;
 
-// A sweep for up to `most` queries in sweep_bytes_each() * most bytes, aligned to 8.
+// A sweep for up to `most` queries in sweep_bytes_each() * most bytes, aligned to 16.
 inline SweepRef make_sweep(const MirrorRef& mirror, std::byte* memory, std::size_t most, std::size_t k) {
-  auto* queries = reinterpret_cast<SweepQuery*>(memory);
-  auto* found = reinterpret_cast<SeedRow*>(queries + most);
-  auto* items = reinterpret_cast<FrontierItem*>(found + most * sweep_capacity(k));
-  auto* weights = reinterpret_cast<float*>(items + most * kItemsEach);
-  auto* swept =
-      reinterpret_cast<std::uint32_t*>(weights + most * static_cast<std::size_t>(mirror.num_attributes));
-  return {queries,
-          found,
-          weights,
-          items,
-          swept,
-          static_cast<std::uint32_t>(most),
-          sweep_capacity(k),
-          static_cast<std::uint32_t>(most) * kItemsEach,
-          most_of_frontier(mirror),
-          most_beyond_it(mirror),
-          kVisitsAlone};
+  const auto take = [&memory]<typename Item>(Item*& items, std::size_t count) {
+    items = reinterpret_cast<Item*>(memory);
+    memory += count * sizeof(Item);
+  };
+  const auto count = static_cast<std::uint32_t>(most);
+  SweepRef sweep = {};
+  if (has_products(mirror)) {  // copied by 16 bytes: first
+    take(sweep.half_weights, most * mirror.half.stride);
+    take(sweep.half_queries, most);
+  }
+  take(sweep.queries, most);
+  take(sweep.found, most * sweep_capacity(k));
+  sweep.most = count;
+  sweep.capacity = sweep_capacity(k);
+  if (begins_with_products(mirror)) return sweep;
+  take(sweep.items, most * kItemsEach);
+  if (!has_products(mirror)) take(sweep.weights, most * static_cast<std::size_t>(mirror.num_attributes));
+  take(sweep.swept, most);
+  sweep.most_items = count * kItemsEach;
+  sweep.most_of_query = most_of_frontier(mirror);
+  sweep.most_beyond = most_beyond_it(mirror);
+  sweep.visits_alone = has_products(mirror) ? kVisitsBeforeProducts : kVisitsAlone;
+  return sweep;
 }
 
 // How many of a batch's queries may be handed over if they may take so many bytes.
@@ -121,6 +157,12 @@ inline std::size_t most_to_sweep(const MirrorRef& mirror, std::size_t num_querie
                                  std::size_t most_bytes = kMaxSweepBytes) {
   if (!is_worth_a_sweep(mirror)) return 0;
   return std::min(num_queries, std::min(most_bytes, kMaxSweepBytes) / sweep_bytes_each(mirror, k));
+}
+
+// Queries of a batch at once, so that there is room for all where most are handed over.
+inline std::size_t most_with_room(const MirrorRef& mirror, std::size_t k) {
+  return has_products(mirror) ? kMaxSweepBytes / sweep_bytes_each(mirror, k)
+                              : std::numeric_limits<std::size_t>::max();
 }
 
 struct BatchRef;
@@ -132,5 +174,13 @@ void launch_frontier(const MirrorRef& mirror, const BatchRef& batch, const cuda:
 template <typename T>
 void launch_sweep(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                   cudaStream_t stream);
+
+// If has_products(): instead of the sweep, or of all three. The first makes entries of queries or completes those that the
+// frontier has left to it; of a batch that begins with it, walks take the queries for which there is no room.
+template <typename T>
+void launch_start_of_products(const MirrorRef& mirror, const BatchRef& batch, cudaStream_t stream);
+template <typename T>
+void launch_products(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+                     cudaStream_t stream);
 
 }  // namespace culmen::gpu

@@ -45,11 +45,12 @@ QueryArgument Workspace::argument(const ResolvedQuery& query, std::span<const st
     pack_query(query, argument.inside, on_device);
     return argument;
   }
-  alignas(8) std::byte packed[kMaxPackedBytes];
-  pack_query(query, packed, on_device);
-  if (query_.size() == 0) query_ = cuda::Buffer<std::byte>(kMaxPackedBytes);
+  std::vector<std::uint64_t> packed(packed_bytes_of(query) / sizeof(std::uint64_t));  // aligned to 8
+  pack_query(query, reinterpret_cast<std::byte*>(packed.data()), on_device);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(packed));
+  cuda::grow(query_, std::max(bytes.size(), kMaxSharedQueryBytes), cuda::Memory::device);
   cuda::check(
-      cudaMemcpyAsync(query_.data(), packed, packed_bytes_of(query), cudaMemcpyHostToDevice, stream_.get()));
+      cudaMemcpyAsync(query_.data(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice, stream_.get()));
   argument.outside = query_.data();
   return argument;
 }

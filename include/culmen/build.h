@@ -30,8 +30,8 @@ struct BuildOptions {
   std::vector<double> stand_ins = {};
   Duplicates duplicates = Duplicates::error;  // in the table's order
   int num_threads = kAllCores;                // never changes a byte of the index
-  // The GPU that builds, by its CUDA number (culmen/device.h); kNoDevice: the CPU. It never changes a byte of the index
-  // either. Fastest from columns, or from a row-major matrix, in pinned host memory.
+  // The GPU that builds, by its CUDA number (culmen/device.h); kNoDevice: the CPU, which builds tables of more
+  // than 64 attributes in any case. It never changes a byte of the index either. Fastest from columns, or from a row-major matrix, in pinned host memory.
   int device = kNoDevice;
   // Instead of `device`: GPUs that build together, each a share of the index, in the same bytes. A GPU may be named more
   // than once.

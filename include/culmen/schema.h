@@ -11,7 +11,6 @@
 namespace culmen {
 
 inline constexpr int kMaxAttributes = 1024;
-inline constexpr int kMaxDeviceAttributes = 64;  // of an index that a GPU builds or searches
 inline constexpr int kMaxFields = 256;
 
 // What the values of a column are. Attributes are never texts; whatever else they are, they are ranked as numbers.

@@ -25,12 +25,19 @@ def test_answers_are_those_of_a_product(width, tmp_path):
         assert (each.search(questions[0], k=5).ids == answers.ids[0]).all()
 
 
-def test_a_gpu_takes_fewer_attributes():
-    index = culmen.Index.build(np.ones((3, 65), np.float32))
-    with pytest.raises(culmen.InvalidArgument, match="up to 64 attributes, not 65"):
-        index.to("cuda:0")
-    with pytest.raises(culmen.InvalidArgument, match="up to 64 attributes"):
-        culmen.Index.build(np.ones((3, 65), np.float32), device="cuda:0")
+@pytest.mark.skipif(culmen.num_devices() == 0, reason="no GPU")
+@pytest.mark.parametrize("width", [65, 300, 1024])
+def test_a_gpu_answers_as_the_cpu(width):
+    random = np.random.default_rng(width)
+    index = culmen.Index.build(random.standard_normal((3000, width)), device="cuda:0")
+    on_gpu = index.to("cuda:0")
+    questions = random.standard_normal((300, width))
+    for k in (1, 10, 200):
+        on_cpu, there = index.search(questions, k=k), on_gpu.search(questions, k=k)
+        assert (on_cpu.ids == there.ids).all()
+        assert (on_cpu.scores == there.scores).all()
+    filters = {"where": "a0 > 0 and a64 <= 0.5"}
+    assert (index.search(questions[0], k=9, **filters).ids == on_gpu.search(questions[0], k=9, **filters).ids).all()
 
 
 def test_more_than_1024_attributes_are_refused():

@@ -21,10 +21,6 @@ inline bool takes(Engine engine, const Query& query, std::size_t num_rows) {
   return engine != Engine::gta || k <= kGtaLimit;
 }
 
-inline bool fits_on_device(const Index& index) {
-  return index.info().attributes.size() <= static_cast<std::size_t>(kMaxDeviceAttributes);
-}
-
 // Whether a copy or a group is of this index, and not of one that was in its place before.
 bool is_copy_of(const auto& on_device, const Index& index) {
   Query any = {
@@ -45,7 +41,8 @@ struct Trial {
   Trial(std::uint64_t seed, ValueClass value_class) {
     constexpr int kQueries = 8;
     Random random(seed);
-    table = random_table(random, value_class, random_num_rows(random), random.between(1, 20));
+    table = random_table(random, value_class, random_num_rows(random),
+                         random.chance(0.1) ? random.between(65, 200) : random.between(1, 20));
     const ValueType value_type = random_value_type(random, table.view());
     const Oracle oracle(table.view(), value_type == ValueType::float32);
     for (int q = 0; q < kQueries; ++q) {

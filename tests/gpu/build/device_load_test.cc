@@ -113,7 +113,7 @@ BuildOptions random_options(Random& random, int num_attributes) {
 }
 
 int random_num_attributes(Random& random) {
-  return random.chance(0.03) ? random.between(17, kMaxDeviceAttributes) : random.between(1, 16);
+  return random.chance(0.03) ? random.between(17, 80) : random.between(1, 16);
 }
 
 struct Case {

@@ -159,7 +159,6 @@ TEST(Shards, ShareBoundsOfSlowQueries) {
 class ShardChecks {
  public:
   std::string check(const Index& index, const FieldOracle& oracle, Random& random) {
-    if (!fits_on_device(index)) return "";
     if (!is_copy_of(group_, index)) group_ = index.to_devices(devices_of(3), {.layout = DeviceLayout::shard});
     for (int q = 0; q < 6; ++q) {
       const Query query = random_field_query(random, oracle, random.chance(0.1));

@@ -72,8 +72,8 @@ TEST_P(AsyncBatches, ReturnTheRowsAndScoreBitsOfTheCpu) {
   for (std::uint64_t t = 0; t < num_tables; ++t) {
     const std::uint64_t seed = only_seed() != 0 ? only_seed() : (value_class + 1) * 3'000'000'000 + t;
     Random random(seed);
-    const Table table =
-        random_table(random, GetParam(), random_num_rows(random), random.between(1, random.pick({20, 64})));
+    const Table table = random_table(random, GetParam(), random_num_rows(random),
+                                     random.between(1, random.pick({20, 64, 150})));
     const ValueType value_type = random_value_type(random, table.view());
     const Index index = Index::build(
         table.view(), random_build_options(random, Partitioning::angle, value_type, table.columns.size()));
@@ -100,16 +100,20 @@ std::vector<std::byte> plan_on_device(const Snapshot& snapshot,
   gpu::PlanOptions options = {.min_score = common.min_score,
                               .predicate = nullptr,
                               .ranked_predicate = nullptr,
-                              .gaps = 0,
+                              .num_gap_words = 0,
+                              .gaps = {},
                               .fills = false,
                               .num_ranges = 0,
                               .ranges = {}};
   for (const gpu::PackedRange& range : gpu::packed_ranges(common))
     options.ranges[options.num_ranges++] = range;
-  const cuda::Buffer<gpu::PlanBasis> basis = to_device(std::vector{gpu::make_plan_basis(snapshot)});
+  const cuda::Buffer<std::byte> basis = to_device(gpu::make_plan_basis(snapshot));
   const cuda::Buffer<double> on_device = to_device(flat(weights));
   const cuda::Buffer<std::byte> queries = to_device(std::vector<std::byte>(weights.size() * stride));
-  gpu::launch_plan_queries({basis.data(), on_device.data(), queries.data(),
+  const cuda::Buffer<Term> terms = to_device(std::vector<Term>(weights.size() * snapshot.attributes.size()));
+  const bool is_wide = snapshot.attributes.size() > gpu::kMaxSharedAttributes;
+  gpu::launch_plan_queries({reinterpret_cast<const gpu::PlanBasis*>(basis.data()), on_device.data(),
+                            is_wide ? terms.data() : nullptr, queries.data(),
                             static_cast<std::uint32_t>(weights.size()), static_cast<std::uint32_t>(stride)},
                            options, nullptr);
   return to_host(queries);
@@ -133,7 +137,7 @@ TEST(AsyncPlans, AreThoseOfTheHostToTheBit) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       Random random(seed);
       const Table table = random_table(random, value_class, 1 + random.below(300),
-                                       random.between(1, seed % 2 == 0 ? 20 : kMaxDeviceAttributes));
+                                       random.between(1, random.pick({20, 64, 300})));
       const std::shared_ptr<const Snapshot> snapshot = bulk_load(table.view(), {});
       const Oracle oracle(table.view(), false);
       Query query;

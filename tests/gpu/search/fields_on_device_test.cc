@@ -25,7 +25,6 @@ namespace {
 class DeviceChecks {
  public:
   std::string check(const Index& index, const FieldOracle& oracle, Random& random) {
-    if (!fits_on_device(index)) return "";
     if (!is_copy_of(copy_, index)) {
       memory_ = random.pick(
           {DeviceMemory::device, DeviceMemory::device, DeviceMemory::host, DeviceMemory::managed});

@@ -76,12 +76,12 @@ template <typename T>
 class KernelFilter {
  public:
   KernelFilter(const Snapshot& s, const std::vector<AlignedBytes>& fields, const Predicate& predicate,
-               std::uint64_t ranked_gaps)
+               std::vector<std::uint64_t> ranked_gaps)
       : s_(s),
         fields_(fields),
         ranges_(implied_ranges(predicate)),
-        packed_(gpu::pack_predicate(predicate, ranked_gaps != 0)),
-        ranked_gaps_(ranked_gaps) {}
+        packed_(gpu::pack_predicate(predicate, !ranked_gaps.empty())),
+        ranked_gaps_(std::move(ranked_gaps)) {}
 
   bool passes(std::uint32_t leaf, std::uint32_t row) const {
     const T* values = s_.leaf_values<T>(leaf);
@@ -93,7 +93,7 @@ class KernelFilter {
     }
     if (packed_.get() == nullptr) return true;
     const gpu::TestedLeaf<T> tested = {values, s_.leaf_ids(leaf), LeafFields(fields_[leaf].get()), stride,
-                                       ranked_gaps_};
+                                       bits()};
     return tested.passes(*packed_.get(), row);
   }
 
@@ -110,18 +110,22 @@ class KernelFilter {
     const ChildZonesLayout layout = s_.arena->child_zones_layout();
     const gpu::TestedChild tested = {node, reinterpret_cast<const ChildGaps*>(zones),
                                      reinterpret_cast<const ChildZones*>(zones + layout.zones_offset()),
-                                     ranked_gaps_, static_cast<int>(child)};
+                                     bits(), static_cast<int>(child)};
     return tested.may_pass(*packed_.get());
   }
 
   const PackedPredicate* packed() const { return packed_.get(); }
 
  private:
+  gpu::AttributeBits bits() const {
+    return {ranked_gaps_.data(), static_cast<std::int32_t>(ranked_gaps_.size())};
+  }
+
   const Snapshot& s_;
   const std::vector<AlignedBytes>& fields_;
   std::vector<RangePredicate> ranges_;
   Packed packed_;
-  std::uint64_t ranked_gaps_;
+  std::vector<std::uint64_t> ranked_gaps_;
 };
 
 // What has been met.
@@ -183,11 +187,16 @@ void expect_same(const Snapshot& s, const Filter& filter, const std::vector<std:
                  Met& met) {
   const std::vector<AlignedBytes> fields = mirrored_fields(s);
   const Predicate all = compile_filter(filter, s, required);
-  expect_same(s, all, KernelFilter<T>(s, fields, all, 0), filter.text(), met);
-  std::uint64_t ranked_gaps = 0;
-  for (const std::int32_t attribute : required) ranked_gaps |= std::uint64_t{1} << attribute;
-  ranked_gaps &= attributes_with_gaps(s);
-  if (ranked_gaps == 0 || testing::Test::HasFatalFailure()) return;
+  expect_same(s, all, KernelFilter<T>(s, fields, all, {}), filter.text(), met);
+  std::vector<std::uint64_t> ranked_gaps = attributes_with_gaps(s);
+  std::vector<std::uint64_t> required_bits(ranked_gaps.size());
+  for (const std::int32_t attribute : required)
+    if (!required_bits.empty())
+      required_bits[static_cast<std::size_t>(attribute) / 64] |= std::uint64_t{1} << attribute % 64;
+  bool has_some = false;
+  for (std::size_t word = 0; word < ranked_gaps.size(); ++word)
+    has_some |= (ranked_gaps[word] &= required_bits[word]) != 0;
+  if (!has_some || testing::Test::HasFatalFailure()) return;
   const KernelFilter<T> later(s, fields, compile_filter(filter, s), ranked_gaps);
   Met of_later;  // excludes less than tests of `is null` that are merged with demands
   expect_same(s, all, later, filter.text() + " and ranked attributes", of_later);
@@ -263,7 +272,7 @@ class FieldCase {
 
     const Predicate predicate = random_predicate();
     const Packed packed(gpu::pack_predicate(predicate));
-    const gpu::TestedLeaf<float> leaf = {nullptr, nullptr, LeafFields(mirrored.get()), 0, 0};
+    const gpu::TestedLeaf<float> leaf = {nullptr, nullptr, LeafFields(mirrored.get()), 0, {}};
     bool some = false;
     for (std::uint32_t row = 0; row < num_rows_; ++row) {
       const bool passing = is_missing_[row] ? predicate.passes_missing : contains(predicate.keys, keys_[row]);
@@ -304,7 +313,7 @@ class FieldCase {
     zones.set[child] = zone.set;
     zones.gaps.some_missing = zone.num_missing > 0 ? bit : ~bit;
     zones.gaps.some_present = zone.num_missing < num_rows_ ? bit : ~bit;
-    const gpu::TestedChild tested = {{nullptr}, nullptr, &zones, 0, child};
+    const gpu::TestedChild tested = {{nullptr}, nullptr, &zones, {}, child};
     const bool may_pass = tested.may_pass(packed);
     ASSERT_TRUE(may_pass || !some);
     const bool some_missing = zone.num_missing > 0, some_present = zone.num_missing < num_rows_;
@@ -341,7 +350,7 @@ TEST(PackedPredicates, ExcludeNoChildForTheEndOfALongList) {
   zones.set[0] = key_set_bit(0);
   const auto may_pass = [&] {
     const Packed packed(gpu::pack_predicate(predicate));
-    return gpu::TestedChild{{nullptr}, nullptr, &zones, 0, 0}.may_pass(*packed.get());
+    return gpu::TestedChild{{nullptr}, nullptr, &zones, {}, 0}.may_pass(*packed.get());
   };
   predicate.keys.push_back({57'600, 57'600});
   EXPECT_TRUE(may_pass());
@@ -439,7 +448,7 @@ TEST(PackedQueries, FitIntoTheRoomOfTheirBatch) {
       const Query query = random_field_query(random, oracle, random.chance(0.2));
       if (oracle.refuses(query)) continue;
       const ResolvedQuery resolved = resolve(query, *s);
-      const std::size_t most = gpu::max_ranges_of(query.where, attributes_with_gaps(*s) != 0);
+      const std::size_t most = gpu::max_ranges_of(query.where, !attributes_with_gaps(*s).empty());
       const std::size_t stride =
           gpu::packed_stride(s->num_attributes(), static_cast<int>(std::min(most, num_attributes)));
       ASSERT_LE(gpu::packed_bytes_of(resolved), stride) << query.where.text() << ", seed " << seed;

@@ -80,7 +80,7 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
                          !predicates.empty(),
                          nullptr};
   batch.sweep.capacity = std::min(batch.sweep.capacity, room.capacity);
-  batch.sweep.visits_alone = room.visits_alone;
+  if (!gpu::begins_with_products(mirror)) batch.sweep.visits_alone = room.visits_alone;
   batch.sweep.most_items =  // at least the roots fit
       std::min(batch.sweep.most_items, std::max(room.most_items, static_cast<std::uint32_t>(room.most)));
   if (room.most_of_query < kUnlimited) {
@@ -123,7 +123,7 @@ TEST_P(Sweeps, ReturnTheOraclesRowsAndScoreBits) {
     const std::uint64_t seed = only_seed() != 0 ? only_seed() : (value_class + 1) * 5'000'000'000 + t;
     Random random(seed);
     const Table table = random_table(random, GetParam(), 100 + random.below(6000),
-                                     random.between(1, random.pick({6, 20, 64})));
+                                     random.between(1, random.pick({6, 20, 64, 130})));
     const ValueType value_type = random_value_type(random, table.view());
     const Oracle oracle(table.view(), value_type == ValueType::float32);
     const std::size_t k = std::min(random.pick<std::size_t>({1, 2, 16, 33, 100, 1000}), table.num_rows);
