@@ -3,10 +3,12 @@
     build/python-venv/bin/python bench/peers_batch.py [--k 1,10,100] [--rounds 5] [--only TEXT] [--no-numpy]
     build/python-venv/bin/python bench/peers_batch.py --device cuda:0 [--sizes 4000000x64x16384]
 
-With --device both sides are on a GPU, weights and answers in its memory: culmen beside torch, which multiplies in float32
-and takes the best of each part of the product. Tables of normal values, of latent factors (falling variance, popular items longer) and of uniform, positive ones. Both
+With --device both sides are on a GPU, weights and answers in its memory: culmen beside torch, which multiplies in
+float32 and takes the best of each part of the product.
+
+Tables of normal values, of latent factors (falling variance, popular items longer) and of uniform, positive ones. Both
 sides use all cores. Of every table one answer in a hundred is compared with float64 products. Needs numpy and culmen;
-faiss-cpu if installed. Unset OPENBLAS_CORETYPE: it slows FAISS and NumPy.
+faiss-cpu, or torch, if asked for or installed. Unset OPENBLAS_CORETYPE: it slows FAISS and NumPy.
 """
 
 import argparse
