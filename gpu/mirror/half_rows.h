@@ -1,5 +1,5 @@
 // The rows of a table of many attributes once more, in half precision and row by row, for the products of batches
-// (gpu/search/products.cu): in units of bounds, so that all attributes have numbers of the same size.
+// (gpu/search/products.cuh): in units of bounds, so that all attributes have numbers of the same size.
 #pragma once
 
 #include <cuda_runtime_api.h>

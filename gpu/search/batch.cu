@@ -182,6 +182,7 @@ void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
   if (has_products(mirror)) {
     if (!begins) launch_start_of_products<T>(mirror, batch, stream);
     launch_products<T>(mirror, batch, limits, stream);
+    launch_end_of_products<T>(mirror, batch, stream);
   } else {
     launch_sweep<T>(mirror, batch, limits, stream);
   }

@@ -9,7 +9,7 @@
 // bound. It begins with a sample of the leaves, so that k-th score bounds are tight before it reaches most of the
 // table.
 //
-// Tables of many attributes have a faster pass than the sweep (products.cu), with which batches to wide tables begin.
+// Tables of many attributes have a faster pass than the sweep (products.cuh), with which batches to wide tables begin.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -31,7 +31,7 @@ namespace culmen::gpu {
 inline constexpr std::uint32_t kVisitsAlone = 128;
 // Tables of so many attributes that they have products are seldom walked to the end.
 inline constexpr std::uint32_t kVisitsBeforeProducts = 32;
-// The table has rows in half precision: instead of the sweep there is a product of matrices (products.cu).
+// The table has rows in half precision: instead of the sweep there is a product of matrices (products.cuh).
 CULMEN_HOST_DEVICE inline bool has_products(const MirrorRef& mirror) {
   return mirror.half.rows != nullptr;
 }
@@ -175,10 +175,13 @@ template <typename T>
 void launch_sweep(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                   cudaStream_t stream);
 
-// If has_products(): instead of the sweep, or of all three. The first makes entries of queries or completes those that the
-// frontier has left to it; of a batch that begins with it, walks take the queries for which there is no room.
+// If has_products(): instead of the sweep, or of all three. The start makes entries of queries or completes those that the
+// frontier has left to it; of a batch that begins with it, walks take the queries for which there is no room. The end
+// scores the rows found.
 template <typename T>
 void launch_start_of_products(const MirrorRef& mirror, const BatchRef& batch, cudaStream_t stream);
+template <typename T>
+void launch_end_of_products(const MirrorRef& mirror, const BatchRef& batch, cudaStream_t stream);
 template <typename T>
 void launch_products(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                      cudaStream_t stream);
