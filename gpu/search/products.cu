@@ -3,6 +3,7 @@
 
 #include "gpu/cuda/launch.h"
 #include "gpu/search/engines.h"
+#include "gpu/search/growing_step.cuh"
 #include "gpu/search/half_tiles.cuh"
 #include "gpu/search/products.cuh"
 #include "gpu/search/step_end.cuh"
@@ -59,20 +60,6 @@ __device__ inline void wait_for_copies() {
 #endif
 }
 
-// The leaves of a step: the multiples of `stride` in the tree's order, except those of the steps before.
-struct Step {
-  std::uint32_t num_leaves, stride;
-  bool is_first;
-
-  __device__ std::uint32_t multiples(std::uint32_t of) const { return (num_leaves + of - 1) / of; }
-  __device__ std::uint32_t size() const {
-    return multiples(stride) - (is_first ? 0 : multiples(stride * kSweepGrowth));
-  }
-  __device__ std::uint32_t position(std::uint32_t i) const {
-    return (is_first ? i : i + i / (kSweepGrowth - 1) + 1) * stride;
-  }
-};
-
 struct Segment {
   std::uint32_t leaf, first_row, num_rows;
   HalfLeaf lengths;
@@ -116,8 +103,8 @@ class Products {
     if (threadIdx.x == 0) shared.num_offers = 0;
   }
 
-  // is_repeated: only for queries whose rows did not fit.
-  __device__ void run(const Step& step, bool is_repeated) {
+  // step: of the leaves in the tree's order. is_repeated: only for queries whose rows did not fit.
+  __device__ void run(const GrowingStep& step, bool is_repeated) {
     step_ = step;
     segments_each_ = (static_cast<std::uint32_t>(mirror_.leaf_rows) + kSegmentRows - 1) / kSegmentRows;
     num_segments_ = step.size() * segments_each_;
@@ -217,7 +204,7 @@ class Products {
   }
 
   __device__ Segment segment(std::uint32_t number, bool exists) const {
-    const std::uint32_t position = step_.position(min(number, num_segments_ - 1) / segments_each_);
+    const std::uint32_t position = step_.place(min(number, num_segments_ - 1) / segments_each_);
     Segment of = {__ldg(mirror_.leaf_order + position), number % segments_each_ * kSegmentRows, 0, {}};
     const std::uint32_t all =
         min(mirror_.leaves[of.leaf].num_rows, static_cast<std::uint32_t>(mirror_.leaf_rows));
@@ -462,7 +449,7 @@ class Products {
   __half* stages_;  // [kStages] of stage_numbers: rows, then queries
   __half* kept_;    // [kTileQueries][stride + kHalfPadding]
   std::uint32_t num_queries_, num_parts_;
-  Step step_ = {};
+  GrowingStep step_ = {};
   std::uint32_t segments_each_ = 0, num_segments_ = 0;
   std::uint32_t first_query_ = 0;
   std::uint32_t leaves_ = 0, rows_ = 0;  // of the thread's query, in the chunk

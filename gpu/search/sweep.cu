@@ -12,6 +12,7 @@
 
 #include "gpu/cuda/launch.h"
 #include "gpu/search/engines.h"
+#include "gpu/search/growing_step.cuh"
 #include "gpu/search/step_end.cuh"
 #include "gpu/search/sweep.h"
 #include "gpu/search/sweep_bounds.cuh"
@@ -33,20 +34,6 @@ constexpr std::uint32_t kFirstSlots = kSweepGrowth * kVisitsAlone / kFanOut;
 constexpr float kUnderflow = 0x1p-90F;
 constexpr std::uint32_t kPartsOfNode = kFanOut / kLeavesAtOnce;
 
-// The bounds slots of a step: the multiples of `stride`, except those of the steps before.
-struct Step {
-  std::uint32_t num_slots, stride;
-  bool is_first;
-
-  __device__ std::uint32_t multiples(std::uint32_t of) const { return (num_slots + of - 1) / of; }
-  __device__ std::uint32_t size() const {
-    return multiples(stride) - (is_first ? 0 : multiples(stride * kSweepGrowth));
-  }
-  __device__ std::uint32_t slot(std::uint32_t i) const {
-    return (is_first ? i : i + i / (kSweepGrowth - 1) + 1) * stride;
-  }
-};
-
 template <typename T, int kSteps, bool kFiltered>
 class Sweep {
  public:
@@ -64,8 +51,8 @@ class Sweep {
     if (threadIdx.x == 0) sweep_leaves().num_offers = 0;
   }
 
-  // is_repeated: only for queries whose rows did not fit.
-  __device__ void run(const Step& step, bool is_repeated) {
+  // step: of the bounds slots. is_repeated: only for queries whose rows did not fit.
+  __device__ void run(const GrowingStep& step, bool is_repeated) {
     const std::uint32_t size = step.size() * kPartsOfNode;
     for (first_ = 0; first_ < num_queries_; first_ += chunk_) {
       if (!take_chunk(is_repeated)) continue;
@@ -73,7 +60,7 @@ class Sweep {
       const std::uint32_t turned =
           (blockIdx.x + first_ / chunk_ % gridDim.x * (size % gridDim.x)) % gridDim.x;
       for (std::uint32_t i = turned; i < size; i += gridDim.x) {
-        const std::uint32_t node = __ldg(mirror_.slot_nodes + step.slot(i / kPartsOfNode));
+        const std::uint32_t node = __ldg(mirror_.slot_nodes + step.place(i / kPartsOfNode));
         if (node != kNoNode) take_children(mirror_.node(node), i % kPartsOfNode * kLeavesAtOnce);
       }
       score_offers(1);
