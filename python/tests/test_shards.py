@@ -761,6 +761,9 @@ def test_changes_are_those_of_one_index(cluster, tmp_path):
         assert caught.value.row == 2
         with pytest.raises(culmen.InvalidArgument, match="no column 'starz'"):
             index.update({"id": [known], "starz": [1]})
+        for empty in ("", " ", {}):
+            with pytest.raises(culmen.InvalidArgument, match="where is empty, which would erase every row"):
+                index.erase(where=empty)
         with pytest.raises(culmen.RowError, match="appears twice"):
             index.insert(rows_of(rng, [7777777, 7777777]))
         ask_both(index, whole, rng, 5, with_rows=1)

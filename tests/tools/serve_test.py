@@ -361,6 +361,7 @@ class ServeWritesTest(ServeCase):
             ("/upsert", {"rows": [self.ROW], "duplicates": "first"}, "duplicates is for /insert"),
             ("/insert", {"rows": [self.ROW], "expire": 5}, "expire: expected"),
             ("/insert", {"rows": [self.ROW], "expire": " "}, "expire is empty"),
+            ("/erase", {"where": " \r\n"}, "where is empty"),
             ("/insert", {"rows": [self.ROW], "expire": "prize > 1"}, 'did you mean "price"'),
             ("/erase", {"ids": ["7"]}, "ids: expected a whole number"),
             ("/erase", {}, "say which rows"),
