@@ -175,7 +175,8 @@ class NextPageTest(Case):
         self.assertEqual(self.ids("-w", "a=1", "--per", "b=2", "-k", 4), [29, 28, 27, 26])
         self.assertEqual(self.ids("-w", "a=1", "--per", "b=2", "-k", 4, "--after", "27,27"), [26, 25, 24])
         self.refused("query", "index", "-w", "a=1", "--per", "b", code=2, says="--per: expected COLUMN=N")
-        self.refused("query", "index", "-w", "a=1", "--per", "bb=1", code=2, says="there is no such column")
+        self.refused("query", "index", "-w", "a=1", "--per", "bb=1", code=2, says="no such column (did")
+        self.refused("query", "index", "-w", "a=1", "--per", "zz=1", code=2, says="no such column; known: a, b")
 
 
 class RowQuestionTest(Case):
@@ -185,7 +186,18 @@ class RowQuestionTest(Case):
         out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27,0")[0]
         self.assertEqual(out, "id 27: rank 3, score 27\nid 0: rank 30, score 0\n")
         out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27", "--where", "b=0", "--format", "json")[0]
-        self.assertEqual(json.loads(out), {"id": 27, "rank": 1, "score": 27})
+        self.assertEqual(json.loads(out), {"rows": [{"id": 27, "rank": 1, "score": 27}]})
+        both = [{"id": 27, "rank": 3, "score": 27}, {"id": 0, "rank": 30, "score": 0}]
+        out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27,0", "--format", "json")[0]
+        self.assertEqual(json.loads(out), {"rows": both})
+        out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27,0", "--format", "jsonl")[0]
+        self.assertEqual([json.loads(line) for line in out.splitlines()], both)
+        self.refused("query", "index", "-w", "a=1", "--rank-of", "27", "--why", "27", "--format", "json",
+                     code=2, says="one document")  # fmt: skip
+        out = self.culmen("query", "index", "--terms", "near(a, 20)", "--rank-of", "20")[0]
+        self.assertIn("id 20: rank 1, ", out)
+        self.refused("query", "index", "-w", "a=1", "--rank-of", "x", code=2, says="--rank-of: expected a 64-bit")
+        self.refused("query", "index", "-w", "a=1", "--why", "1,x", code=2, says="--why: expected a 64-bit")
         out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27", "--where", "b=1")[0]
         self.assertIn("not ranked", out)
         self.refused("query", "index", "-w", "a=1", "--rank-of", "99", code=2, says="no row with the id 99")
