@@ -89,8 +89,7 @@ Question read_question(const ReadJson::object_t& object, const Index& columns) {
     query.scale = kScaleNames.parse(read_text(*scale, "scale"));
   if (const ReadJson* missing = member(object, "missing"))
     query.missing = kMissing.parse(read_text(*missing, "missing"));
-  if (terms != nullptr)
-    query.terms = columns.terms(read_text(*terms, "terms"));
+  if (terms != nullptr) query.terms = columns.terms(read_text(*terms, "terms"));
   if (const ReadJson* engine = member(object, "engine"))
     question.engine = parse_engine(read_text(*engine, "engine"));
   if (const ReadJson* show = member(object, "show")) question.show = read_names(*show, "show");

@@ -127,9 +127,7 @@ class Writer:
                 numbers.setdefault(shard, []).append(_given_numbers(step)[keep])
         return parts, numbers
 
-    def _ask(
-        self, view: View, method: str, parts: Mapping[int, list[Step]], options: WriteOptions
-    ) -> dict[int, Any]:
+    def _ask(self, view: View, method: str, parts: Mapping[int, list[Step]], options: WriteOptions) -> dict[int, Any]:
         return self.engine.ask({shard: (method, view.versions[shard], part, options) for shard, part in parts.items()})
 
     def _require_whole(self, written: Mapping[int, Any]) -> None:

@@ -438,13 +438,14 @@ class ServeWritesTest(ServeCase):
         done = self.answer("POST", "/upsert", body, token=TOKEN)
         self.assertTrue(0 < done["inserted"] < len(rows) and "repeated" not in done, done)
         self.assertEqual(versions(), after)
-        for path, body in [("/upsert", body), ("/erase", {"where": "id >= 40", "expected_version": before})]:
-            done = self.answer("POST", path, body, token=TOKEN)
+        erasure = {"where": "id >= 40", "expected_version": before}
+        for path, again in [("/upsert", body), ("/erase", erasure)]:
+            done = self.answer("POST", path, again, token=TOKEN)
             self.assertTrue(done["repeated"] and done["version"] == sum(after), done)
         self.assertEqual(versions(), after)
-        body = {"where": "id >= 40", "expected_version": after}
-        self.assertGreater(self.answer("POST", "/erase", body, token=TOKEN)["erased"], 1)
-        self.assertTrue(self.answer("POST", "/erase", body, token=TOKEN)["repeated"])
+        erasure["expected_version"] = after
+        self.assertGreater(self.answer("POST", "/erase", erasure, token=TOKEN)["erased"], 1)
+        self.assertTrue(self.answer("POST", "/erase", erasure, token=TOKEN)["repeated"])
 
     def test_rows_expire_with_an_insert(self):
         self.serve_writable()
