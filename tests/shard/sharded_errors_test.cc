@@ -227,7 +227,8 @@ TEST_F(ShardedErrors, AShardThatCannotWriteEndsTheWriting) {
       const std::vector<std::uint64_t> before = index.versions();
       std::string text;
       {
-        const OutOfSpace full_disk(fs::file_size(shard(static_cast<int>(full)) / "WAL-1") + 40);
+        const fs::path log = directory() / index.shards()[full].directory / "WAL-1";
+        const OutOfSpace full_disk(fs::file_size(log) + 40);
         text = text_of<IoError>([&] { upsert(index, 100, 60, 77); });
       }
       EXPECT_TRUE(text.starts_with("shard " + std::to_string(full) + " of ")) << text;
