@@ -51,4 +51,12 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return meant.empty() ? "" : " (did you mean \"" + meant + "\"?)";
 }
 
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 40;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    list += (list.empty() ? "" : ", ") + names[i];
+  return list + (names.size() > kShown ? ", ..." : "");
+}
+
 }  // namespace culmen

@@ -80,6 +80,16 @@ class AnyIndex {
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {}) {
     return std::visit([&](auto& index) { return index.write(batch, options); }, index_);
   }
+  // expected_versions: as ShardedIndex::write_once; of an index that is not sharded, the one of
+  // WriteOptions::expected_version. Empty: none is expected.
+  WriteResult write(const WriteBatch& batch, WriteOptions options,
+                    std::span<const std::uint64_t> expected_versions) {
+    if (expected_versions.empty()) return write(batch, options);
+    if (auto* const shards = std::get_if<ShardedIndex>(&index_))
+      return shards->write_once(batch, expected_versions, options);
+    options.expected_version = expected_versions.front();
+    return write(batch, options);
+  }
   WriteResult update(const TableView& columns, const WriteOptions& options) {
     return std::visit([&](auto& index) { return culmen::update(index, columns, options); }, index_);
   }

@@ -11,7 +11,7 @@
 namespace culmen {
 
 inline void refuse_empty_filter(std::string_view name, const std::string& where) {
-  if (where.find_first_not_of(" \t\n") == std::string::npos)
+  if (where.find_first_not_of(" \t\n\r\v\f") == std::string::npos)
     throw InvalidArgument(fmt::format("{} is empty, which would delete every row; say which rows", name));
 }
 

@@ -20,8 +20,11 @@ const ReadJson* member(const ReadJson::object_t& object, const char* name) {
   return found == object.end() ? nullptr : &found->second;
 }
 
-std::vector<double> read_weights(const ReadJson* value, const Index& columns) {
-  if (value == nullptr) throw InvalidArgument("weights are missing: give \"weights\":{\"name\":value,...}");
+// As the program: a question of terms alone has no weights.
+std::vector<double> read_weights(const ReadJson* value, bool has_terms, const Index& columns) {
+  if (value == nullptr && has_terms) return columns.weights({});
+  if (value == nullptr)
+    throw InvalidArgument("weights are missing: give \"weights\":{\"name\":value,...}, or only \"terms\"");
   if (value->is_array()) {
     std::vector<double> weights;
     for (const ReadJson& weight : read_array(*value, "weights"))
@@ -74,7 +77,8 @@ Question read_question(const ReadJson::object_t& object, const Index& columns) {
   check_members(object, question_members(), "a question");
   Question question;
   Query& query = question.query;
-  query.weights = read_weights(member(object, "weights"), columns);
+  const ReadJson* const terms = member(object, "terms");
+  query.weights = read_weights(member(object, "weights"), terms != nullptr, columns);
   if (const ReadJson* score = member(object, "min_score")) query.min_score = read_number(*score, "min_score");
   query.k = read_k(member(object, "k"), query.min_score.has_value());
   query.where = read_filter(object, columns);
@@ -85,8 +89,7 @@ Question read_question(const ReadJson::object_t& object, const Index& columns) {
     query.scale = kScaleNames.parse(read_text(*scale, "scale"));
   if (const ReadJson* missing = member(object, "missing"))
     query.missing = kMissing.parse(read_text(*missing, "missing"));
-  if (const ReadJson* terms = member(object, "terms"))
-    query.terms = columns.terms(read_text(*terms, "terms"));
+  if (terms != nullptr) query.terms = columns.terms(read_text(*terms, "terms"));
   if (const ReadJson* engine = member(object, "engine"))
     question.engine = parse_engine(read_text(*engine, "engine"));
   if (const ReadJson* show = member(object, "show")) question.show = read_names(*show, "show");

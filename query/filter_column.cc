@@ -109,19 +109,6 @@ double number_of_instant(const std::string& text, const ColumnFormat& format) {
   return format.type == ColumnType::date ? seconds / kSecondsOfDay : seconds;
 }
 
-namespace {
-
-// Longer lists than a message should hold end in "...".
-std::string list_of(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 40;
-  std::string list;
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    list += (list.empty() ? "" : ", ") + names[i];
-  return list + (names.size() > kShown ? ", ..." : "");
-}
-
-}  // namespace
-
 std::optional<FilterColumn> find_filter_column(std::string_view name, const Snapshot& snapshot) {
   const auto attribute = std::ranges::find(snapshot.attributes, name, &Attribute::name);
   if (attribute != snapshot.attributes.end())

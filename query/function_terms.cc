@@ -92,7 +92,9 @@ void check(const ScoreTerm& term) {
   if (!std::isfinite(term.weight))
     throw InvalidArgument("the weight of " + term.function_text() + " is not finite");
   if (has_scale(term.function) && !(term.scale > 0 && term.scale < kInfinity))
-    throw InvalidArgument("the scale of " + term.function_text() + " must be above 0 and finite");
+    throw InvalidArgument(
+        std::string(term.function == TermFunction::saturate ? "the half of " : "the scale of ") +
+        term.function_text() + " must be above 0 and finite");
   if (term.function == TermFunction::when && term.condition.kind() == Filter::Kind::everything)
     throw InvalidArgument("a score term for a condition has none");
 }

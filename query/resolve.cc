@@ -109,7 +109,7 @@ ResolvedGroups resolve_groups(const RowsPer& per, const Snapshot& snapshot) {
     for (const Attribute& of : snapshot.attributes) known.push_back(of.name);
     for (const Field& of : snapshot.fields) known.push_back(of.name);
     throw InvalidArgument("rows per \"" + per.column + "\": there is no such column" +
-                          did_you_mean(per.column, known));
+                          did_you_mean(per.column, known) + "; known: " + list_of(known));
   }
   if (field->role == FieldRole::stored && field->is_text())
     throw InvalidArgument("rows per \"" + per.column +
@@ -138,10 +138,9 @@ CodeTerms::CodeTerms(std::span<const Term> terms) {
 }
 
 std::string known_attributes(const Snapshot& snapshot) {
-  std::string names;
-  for (const Attribute& attribute : snapshot.attributes)
-    names += (names.empty() ? "" : ", ") + attribute.name;
-  return names;
+  std::vector<std::string> names;
+  for (const Attribute& attribute : snapshot.attributes) names.push_back(attribute.name);
+  return list_of(names);
 }
 
 std::string unknown_attribute(const std::string& name, const Snapshot& snapshot) {

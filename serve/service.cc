@@ -95,13 +95,27 @@ SearchOptions limited(Engine engine, const ServeOptions& options, const std::fun
   return how;
 }
 
-// "Application/JSON; charset=utf-8" too.
-std::optional<std::uint64_t> read_expected_version(const ReadJson::object_t& object) {
-  const auto given = object.find("expected_version");
-  if (given == object.end()) return std::nullopt;
-  const std::int64_t version = read_int64(given->second, "expected_version");
+std::uint64_t read_version(const ReadJson& value) {
+  const std::int64_t version = read_int64(value, "expected_version");
   if (version < 0) throw InvalidArgument("expected_version: a version is 0 or more");
   return static_cast<std::uint64_t>(version);
+}
+
+// One, or of a sharded index one for each shard; none if the request does not say.
+std::vector<std::uint64_t> read_expected_versions(const ReadJson::object_t& object, const AnyIndex& index) {
+  const auto given = object.find("expected_version");
+  if (given == object.end()) return {};
+  if (index.sharded() == nullptr) return {read_version(given->second)};
+  const std::uint32_t num_shards = index.sharded()->num_shards();
+  if (!given->second.is_array() || given->second.size() != num_shards)
+    throw InvalidArgument(
+        fmt::format("expected_version: a sharded index has a version for each of its {} shards, as /info "
+                    "lists them: give an array of {}",
+                    num_shards, num_shards));
+  std::vector<std::uint64_t> versions;
+  for (const ReadJson& version : read_array(given->second, "expected_version"))
+    versions.push_back(read_version(version));
+  return versions;
 }
 
 // Which rows to delete, if the request says so.
@@ -114,6 +128,7 @@ std::optional<Filter> read_deletion(const ReadJson::object_t& object, const std:
   return columns.filter(where);
 }
 
+// "Application/JSON; charset=utf-8" too.
 bool is_json(std::string_view content_type) {
   constexpr std::string_view kJson = "application/json";
   std::string_view type = content_type.substr(0, content_type.find(';'));
@@ -435,7 +450,8 @@ void Service::write_rows(Request& request, bool replaces) {
   if (!object.contains("rows")) throw InvalidArgument("say which rows: \"rows\":[{\"id\":7,...}]");
   if (read_array(object.at("rows"), "rows").size() > options_.limits.rows)
     throw InvalidArgument(fmt::format("more than {} rows in one request", options_.limits.rows));
-  WriteOptions how{.expected_version = read_expected_version(object)};
+  const std::vector<std::uint64_t> expected = read_expected_versions(object, index_.index());
+  WriteOptions how;
   if (const auto given = object.find("round_to_float32"); given != object.end()) {
     if (!given->second.is_boolean()) throw InvalidArgument("round_to_float32: expected true or false");
     how.round_to_float32 = given->second.get<bool>();
@@ -451,7 +467,10 @@ void Service::write_rows(Request& request, bool replaces) {
   auto table = std::make_shared<Table>(read_rows(object.at("rows"), view->schema));
   if (replaces && table->num_rows > 0 && table->ids.empty())
     throw InvalidArgument("rows that replace others need their ids");
-  later(request.reply, [this, table, how, replaces, expire] {
+  if (!expected.empty() && index_.index().sharded() != nullptr && table->ids.empty())
+    throw InvalidArgument(
+        "expected_version: rows that a sharded index is to take once, though they are sent twice, need ids");
+  later(request.reply, [this, table, how, expected, replaces, expire] {
     WriteBatch batch;
     if (replaces) {
       batch.upsert(table->view());
@@ -459,7 +478,7 @@ void Service::write_rows(Request& request, bool replaces) {
       batch.insert(table->view());
     }
     if (expire) batch.erase_where(*expire);
-    const WriteResult result = index_.index().write(batch, how);
+    const WriteResult result = index_.index().write(batch, how, expected);
     index_.update_view();
     Json done = {{"version", result.version}, {"inserted", result.inserted}, {"replaced", result.replaced}};
     if (expire) done["erased"] = result.erased;
@@ -475,18 +494,18 @@ void Service::erase(Request& request) {
   check_members(object, {"ids", "where", "expected_version"}, "the request");
   if (object.contains("ids") == object.contains("where"))
     throw InvalidArgument("say which rows: \"ids\":[1,2], or \"where\":\"price > 200\"");
-  const WriteOptions how{.expected_version = read_expected_version(object)};
+  const std::vector<std::uint64_t> expected = read_expected_versions(object, index_.index());
   const std::optional<Filter> where = read_deletion(object, "where", index_.view()->names);
   std::vector<std::int64_t> ids;
   if (!where) ids = read_ids(object.at("ids"), "ids");
-  later(request.reply, [this, ids = std::move(ids), where, how] {
+  later(request.reply, [this, ids = std::move(ids), where, expected] {
     WriteBatch batch;
     if (where) {
       batch.erase_where(*where);
     } else {
       batch.erase(ids);
     }
-    const WriteResult result = index_.index().write(batch, how);
+    const WriteResult result = index_.index().write(batch, {}, expected);
     index_.update_view();
     Json done = {{"version", result.version}, {"erased", result.erased}};
     if (result.repeated) done["repeated"] = true;

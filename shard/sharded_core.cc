@@ -292,16 +292,24 @@ WriteResult ShardedIndex::Core::write_parts(const RoutedBatch& routed, const Wri
       result.erased += part.erased;
       result.repeated = result.repeated || part.repeated;
       written.append(" ").append(std::to_string(s));
+    } catch (const IoError& error) {
+      stop(s, error.what(), written);
     } catch (const std::exception& error) {
       if (written.empty()) throw;
-      failure_ = shard_name(s, directory_) + ": " + error.what() + "; the batch is in the shards" + written +
-                 ". No more changes are accepted until the index is opened again";
-      throw IoError(failure_);
+      stop(s, error.what(), written);
     }
   }
   // A shard whose part changes nothing stays at its version, and is asked again.
   result.repeated = result.repeated && result.inserted + result.replaced + result.erased == 0;
   return result;
+}
+
+// written: the shards that have the batch. Whether the one that failed has it is unknown until it is opened again.
+void ShardedIndex::Core::stop(std::uint32_t shard, const std::string& why, const std::string& written) {
+  failure_ = shard_name(shard, directory_) + ": " + why + "; the batch is in " +
+             (written.empty() ? "no other shard" : "the shards" + written) +
+             ". No more changes are accepted until the index is opened again";
+  throw IoError(failure_);
 }
 
 void ShardedIndex::Core::flush() {

@@ -88,6 +88,7 @@ class ShardedIndex::Core {
   void determine_stand_ins(const WriteBatch& batch, const WriteOptions& options);
   WriteResult write_parts(const RoutedBatch& routed, const WriteOptions& options,
                           std::span<const std::uint64_t> expected_versions);
+  [[noreturn]] void stop(std::uint32_t shard, const std::string& why, const std::string& written);
 
   std::string directory_;
   OpenOptions options_;

@@ -115,11 +115,6 @@ class Selector {
     check_chosen();
     for (std::size_t position = 0; position < names_.size(); ++position) {
       if (is_taken_[position] || !is_chosen(position)) continue;
-      if (names_[position].empty()) {
-        throw InputError(
-            file_ + ":1:" + std::to_string(position + 1) + ": expected a column name, found none",
-            InputError::Remedy::choose_columns);
-      }
       KeptColumn column = {position, names_[position]};
       if (std::ranges::find(options_.stored, column.name) != options_.stored.end())
         column.role = FieldRole::stored;

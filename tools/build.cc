@@ -27,6 +27,7 @@
 #include "tools/item_list.h"
 #include "tools/missing.h"
 #include "tools/numbers.h"
+#include "tools/odd_cells.h"
 #include "tools/progress_bar.h"
 #include "tools/rejects.h"
 #include "tools/streams.h"
@@ -191,8 +192,9 @@ Index build(const Table& table, const BuildArguments& arguments, ProgressBar& ba
   return locating_rows(table, [&] { return Index::build(table.view(), options); });
 }
 
-void print_dialect(const Table& table) {
+void print_reading(const Table& table) {
   if (const std::string found = describe(table.dialect); !found.empty()) say("  read with {}\n", found);
+  say("{}", odd_cells_text(table, "  "));
 }
 
 void print_sharded_summary(const BuildArguments& arguments, const Table& table, const Seconds& seconds) {
@@ -205,7 +207,7 @@ void print_sharded_summary(const BuildArguments& arguments, const Table& table, 
   say("{}: {}, {}, {} of {} to {} rows\n", arguments.directory, counted(num_rows, "row"),
       counted(table.attributes.size(), "attribute"), counted(*arguments.num_shards, "shard"), grouped(fewest),
       grouped(most));
-  print_dialect(table);
+  print_reading(table);
   if (table.num_rows > num_rows)
     say("  {} left out: another has its id\n", counted(table.num_rows - num_rows, "row"));
   if (const std::uint64_t num_dropped = table.num_dropped_rows - table.num_rejected_rows; num_dropped > 0)
@@ -250,7 +252,7 @@ void print_build_summary(const BuildArguments& arguments, const Table& table, co
                          const Seconds& seconds) {
   say("{}: {}, {}{}\n", arguments.directory, counted(info.num_rows, "row"),
       counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
-  print_dialect(table);
+  print_reading(table);
   if (const std::uint64_t num_dropped = table.num_dropped_rows - table.num_rejected_rows; num_dropped > 0)
     say("  {} dropped for missing or infinite values\n", counted(num_dropped, "row"));
   if (table.num_rows > info.num_rows)

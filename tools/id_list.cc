@@ -91,13 +91,13 @@ std::vector<std::int64_t> read_ids_from_stdin() {
 
 }  // namespace
 
-std::vector<std::int64_t> parse_ids(std::string_view text) {
+std::vector<std::int64_t> parse_ids(std::string_view text, std::string_view option) {
   std::vector<std::int64_t> ids;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view item = trimmed(text.substr(begin, end - begin));
     const std::optional<std::int64_t> id = parse_id(item);
-    if (!id) throw InvalidArgument(fmt::format("--ids: expected a 64-bit integer, found '{}'", item));
+    if (!id) throw InvalidArgument(fmt::format("{}: expected a 64-bit integer, found '{}'", option, item));
     ids.push_back(*id);
     begin = end + 1;
   }

@@ -15,6 +15,7 @@
 #include "tools/dialect_options.h"
 #include "tools/interrupt.h"
 #include "tools/numbers.h"
+#include "tools/odd_cells.h"
 #include "tools/progress_bar.h"
 #include "tools/result.h"
 #include "tools/table_hints.h"
@@ -139,6 +140,7 @@ std::string text(const InspectArguments& arguments, const Table& table,
                          printable(column.last));
     out += column.num_missing > 0 ? fmt::format("; {} missing\n", grouped(column.num_missing)) : "\n";
   }
+  out += odd_cells_text(table, "");
   for (const ColumnSummary& column : columns)
     if (may_be_ids(column, table.num_rows))
       out += fmt::format("all values of {} differ:{} takes them as ids\n", printable(column.name),

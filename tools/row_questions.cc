@@ -64,7 +64,7 @@ double part_of_terms(const WhyAnswer& answer, std::size_t row) {
 
 WhyAnswer why(const std::string& ids, const AnyIndex& index, const Query& query,
               const SearchOptions& options) {
-  WhyAnswer answer = {.rows = rows_of(index, parse_ids(ids)),
+  WhyAnswer answer = {.rows = rows_of(index, parse_ids(ids, "--why")),
                       .ranks = {},
                       .parts = {},
                       .even = {},
@@ -123,10 +123,26 @@ Json rank_json(std::int64_t id, const std::optional<RowRank>& rank) {
           {"score", rank ? Json(rank->score) : Json(nullptr)}};
 }
 
+void write_ranks(const std::vector<std::int64_t>& ids, const std::vector<std::optional<RowRank>>& ranks,
+                 const std::string& format, Output& out) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (format == "json") {
+      rows.push_back(rank_json(ids[i], ranks[i]));
+    } else if (format == "jsonl") {
+      out.write(json_text(rank_json(ids[i], ranks[i])) + "\n");
+    } else {
+      out.write(fmt::format("id {}: {}\n", ids[i], place_text(ranks[i])));
+    }
+  }
+  if (format == "json") out.write(json_text({{"rows", std::move(rows)}}) + "\n");
+}
+
 }  // namespace
 
-bool asks_about_rows(const QueryArguments& arguments) {
-  return arguments.rank_of || arguments.count_above || arguments.why;
+int num_row_questions(const QueryArguments& arguments) {
+  return static_cast<int>(arguments.rank_of.has_value()) +
+         static_cast<int>(arguments.count_above.has_value()) + static_cast<int>(arguments.why.has_value());
 }
 
 void answer_about_rows(const QueryArguments& arguments, const AnyIndex& index, const Query& query,
@@ -138,13 +154,11 @@ void answer_about_rows(const QueryArguments& arguments, const AnyIndex& index, c
     out.write(is_json ? json_text({{"count", count}, {"score", score}}) + "\n" : fmt::format("{}\n", count));
   }
   if (arguments.rank_of) {
-    const std::vector<std::int64_t> ids = parse_ids(*arguments.rank_of);
+    const std::vector<std::int64_t> ids = parse_ids(*arguments.rank_of, "--rank-of");
     static_cast<void>(rows_of(index, ids));  // throws
-    for (const std::int64_t id : ids) {
-      const std::optional<RowRank> rank = index.rank_of(query, id, options);
-      out.write(is_json ? json_text(rank_json(id, rank)) + "\n"
-                        : fmt::format("id {}: {}\n", id, place_text(rank)));
-    }
+    std::vector<std::optional<RowRank>> ranks;
+    for (const std::int64_t id : ids) ranks.push_back(index.rank_of(query, id, options));
+    write_ranks(ids, ranks, format, out);
   }
   if (!arguments.why) return;
   const WhyAnswer answer = why(*arguments.why, index, query, options);

@@ -9,10 +9,13 @@
 
 namespace culmen::tools {
 
-// Whether the arguments ask for one of them.
-bool asks_about_rows(const QueryArguments& arguments);
+// How many of them the arguments ask.
+int num_row_questions(const QueryArguments& arguments);
+inline bool asks_about_rows(const QueryArguments& arguments) {
+  return num_row_questions(arguments) > 0;
+}
 
-// Prints the answers, as text or as JSON (`format`: table, json or jsonl). Throws InvalidArgument for ids that are not in
+// Prints the answers, as text or as JSON (`format`: table, json or jsonl; the last has a line for each id of --rank-of). Throws InvalidArgument for ids that are not in
 // the index.
 void answer_about_rows(const QueryArguments& arguments, const AnyIndex& index, const Query& query,
                        const SearchOptions& options, const std::string& format, Output& out);

@@ -68,8 +68,14 @@ void check_usage(const QueryArguments& arguments) {
   if (!arguments.explain && chosen_format(arguments) == "npy" && arguments.output.empty() &&
       stdout_is_terminal())
     throw InvalidArgument("npy is binary: give -o FILE or a pipe");
-  if (asks_about_rows(arguments) && arguments.weights.empty())
-    throw InvalidArgument("--rank-of, --count-above and --why are about one query: give its weights with -w");
+  const bool is_one_query =
+      !arguments.weights.empty() || (arguments.weights_file.empty() && !arguments.terms.empty());
+  if (asks_about_rows(arguments) && !is_one_query)
+    throw InvalidArgument(
+        "--rank-of, --count-above and --why are about one query: give its weights with -w, or only --terms");
+  if (num_row_questions(arguments) > 1 && chosen_format(arguments) == "json")
+    throw InvalidArgument(
+        "--format json is one document: give one of --rank-of, --count-above and --why, or --format jsonl");
   const auto files = {&arguments.weights_file, &arguments.ids_file, &arguments.not_ids_file};
   if (std::ranges::count_if(files, [](const std::string* file) { return *file == "-"; }) > 1)
     throw InvalidArgument("standard input can be one file: weights, ids, or ids to leave out");

@@ -99,7 +99,8 @@ class ShardedIndex {
   // ---- Changes, for an index that was opened as writable; they go to the shards of their ids. All shards check their
   // part before any is changed, so rows that are refused change nothing. Searches of this handle see a batch whole or
   // not at all. The disk is atomic by shard only: if the process ends in the middle, some shards have their part of the
-  // batch; an error of the operating system says which. Ids that a batch assigns are reserved in the manifest first.
+  // batch; an error of the operating system says which, and this handle then refuses further changes. Ids that a batch
+  // assigns are reserved in the manifest first.
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);

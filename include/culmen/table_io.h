@@ -69,7 +69,8 @@ struct ReadOptions {
 };
 
 // Reads a table. The format follows the name: .csv, .tsv or .txt, JSON Lines as .jsonl or .ndjson (each also with .gz,
-// .bz2, .xz or .zst), .npy, .fvecs, .fbin; "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
+// .bz2, .xz or .zst), .npy, .fvecs, .fbin; "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...,
+// and a column of CSV or JSON Lines whose own name is empty by its place, from 0: column0.
 //
 // The delimiter of CSV, the marks in its numbers, and whether its first line is a header are found in its first megabyte,
 // but for what ReadOptions::dialect says. A number may have a sign of a currency or a percent sign beside it (12% is 12),

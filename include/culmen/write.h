@@ -30,8 +30,9 @@ class WriteBatch {
   // Ids that are not in the index are ignored.
   WriteBatch& erase(std::span<const std::int64_t> ids);
   // Rows that pass the filter, of the index as the steps before have left it: also rows that this batch has inserted. The
-  // empty filter erases all rows. Cost: that of Index::ids_where, while other writers wait; and a load of the rows that the
-  // steps before have inserted, which is a small part of what inserting them costs.
+  // empty filter erases all rows, which Python, the program and the server refuse: check a text that may be empty. Cost:
+  // that of Index::ids_where, while other writers wait; and a load of the rows that the steps before have inserted, which
+  // is a small part of what inserting them costs.
   WriteBatch& erase_where(Filter where);
 
   struct Insert {

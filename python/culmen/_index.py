@@ -328,7 +328,8 @@ class Index(Searchable):
         """Erases rows and returns how many. Ids that are not in the index are ignored.
 
         Args:
-            where: instead of ids, the rows that pass a filter, as of search.
+            where: instead of ids, the rows that pass a filter, as of search. An empty one is refused; all rows pass
+                "id is not null".
 
         >>> index = Index.build({"price": [80, 120, 300]})
         >>> index.erase(where="price > 100")

@@ -258,7 +258,8 @@ class Searchable(Tabular):
         ids = [number for one in given if (number := id_of(one)) is not None]
         found: Any = self._handle.why(by_name(weights), scale, missing, ids) if len(ids) == len(given) else None
         if found is None:
-            raise InvalidArgument(f"there is no row with the id {' or '.join(map(str, given))}")
+            absent = [str(one) for one in given if one not in self]
+            raise InvalidArgument(f"there is no row with the id {' or '.join(absent)}")
         parts = [tuple(ScorePart(*part) for part in of_row) for of_row in found[0]]
         even = tuple(EvenWeight(*weight) for weight in found[1])
         return Reasons(parts[0], parts[1] if other is not None else (), even)

@@ -162,6 +162,7 @@ class ShardedIndex(ShardedSearchable):
         index._is_writable = writable
         index._writing = threading.Lock()
         index._writer = None
+        index._failure = ""
         index._serve(index._listed())
         try:
             index._writer = Writer(index._path, index._engine) if writable else None
@@ -220,30 +221,35 @@ class ShardedIndex(ShardedSearchable):
         Each shard writes its part durably, whole or not at all. What is wrong with rows is found before any of them
         writes. If this process dies in the middle, some shards have their part; other readers may see one shard with
         the batch and another without it while it is written.
+
+        Raises:
+            IoError: a shard could not write. The text says which shards have their part; this index still shows none
+                of it, and refuses further changes until it is opened again.
         """
         options = WriteOptions(round_to_float32, duplicates)
         return Batch(lambda steps: self._write(steps, options), self._view.schema, self._view.names)
 
     def _write(self, steps: Sequence[Step], options: WriteOptions) -> WriteResult:
         with self._as_writer() as writer:
-            if not self._view.has_stand_ins and any(step.kind in ("insert", "upsert") for step in steps):
+            try:
+                if self._view.has_stand_ins or not any(step.kind in ("insert", "upsert") for step in steps):
+                    result, self._view = writer.write(self._view, steps, options)
+                    return result
                 result = writer.write_first(steps, options)
                 self.refresh()
                 writer.engine = self._engine  # of other shards
                 return result
-            result, self._view = writer.write(self._view, steps, options)
-            return result
+            finally:
+                self._failure = writer.failure
 
     @contextlib.contextmanager
     def _as_writer(self) -> Iterator[Writer]:
         with self._writing:
+            if self._failure:
+                raise IoError(self._failure)
             if self._writer is None:
                 raise InvalidArgument("the index was opened for reading: open(..., writable=True)")
-            try:
-                yield self._writer
-            except IoError:
-                self.refresh()  # some shards have written
-                raise
+            yield self._writer
 
     def flush(self) -> None:
         """As Index.flush, in all shards. Batches are durable as they are acknowledged."""
@@ -259,7 +265,11 @@ class ShardedIndex(ShardedSearchable):
 
     def _maintain(self, method: str) -> None:
         with self._as_writer() as writer:
-            self._view = writer.maintain(self._view, method)
+            try:
+                self._view = writer.maintain(self._view, method)
+            except IoError:
+                self.refresh()  # some shards may be at other versions, of the same rows
+                raise
 
     @staticmethod
     def rebalance(directory: Path, shards: int, *, threads: int = ALL_CORES) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core
 from ._engines import Engine, ShardUnavailable
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, IoError
 from ._ids import as_ids, id_of
 from ._merging import ShardedBatchResult, ShardedResult, joined_rows
 from ._progress import Progress, shown
@@ -50,6 +50,7 @@ class ShardedSearchable:
     _engine: Engine
     _is_writable: bool
     _view: View
+    _failure: str  # why it stays at the versions that it shows: others have a part of a batch
     _rounds: Rounds
     _path: str
 
@@ -186,6 +187,8 @@ class ShardedSearchable:
             except (Stale, ShardMissing) as error:
                 if isinstance(error, ShardMissing) and self._is_served():
                     raise
+                if self._failure:
+                    raise IoError(self._failure) from error
                 self.refresh()
                 time.sleep(pause)
                 pause = min(1.0, 2 * pause)
@@ -227,7 +230,10 @@ class ShardedSearchable:
 
     def refresh(self) -> str:
         """Loads what the writers of the shards have published since. Returns "unchanged", "advanced", or "replaced" if
-        the directory now holds other shards, or older files of a shard."""
+        the directory now holds other shards, or older files of a shard. After a batch that not all shards could write,
+        the index that wrote it stays as it was before."""
+        if self._failure:
+            return "unchanged"
         old = self._view.versions
         self._view = self._looked()
         if len(old) != len(self._view.versions) or any(map(Version.is_other_index, old, self._view.versions)):

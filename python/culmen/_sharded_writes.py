@@ -2,7 +2,8 @@
 
 All shards check their parts before any writes. A part names the version that its shard must be at, so one that arrives
 twice, because a worker died before it could say that it had written, is written once. Each shard writes its part whole
-or not at all; if the driver dies between two of them, some have theirs.
+or not at all; if the driver dies between two of them, or one cannot write, some have theirs. A driver that lives on
+shows none of that batch, and writes no more.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._errors import RowError, row_error
+from ._engines import ShardUnavailable
+from ._errors import IoError, RowError, row_error
 from ._reports import WriteResult
-from ._shards import State
+from ._shards import State, WriteFailed
 from ._steps import Step, steps_of
 from ._tables import Columns
 from ._writes import WriteOptions
@@ -34,6 +36,7 @@ class Writer:
         self._directory = os.fsencode(directory)
         self._lock = _core.ShardsLock(self._directory)
         self.engine = engine
+        self.failure = ""  # why no more changes are accepted
 
     def write_first(self, steps: Sequence[Step], options: WriteOptions) -> WriteResult:
         """The first rows of all, which determine the stand-ins. The library writes them in this process, to new shards:
@@ -44,6 +47,9 @@ class Writer:
         del self._lock
         try:
             report = _core.write_sharded(self._directory, steps_of(steps), *options)
+        except IoError as error:
+            self.failure = str(error)
+            raise
         finally:
             self._lock = _core.ShardsLock(self._directory)
         return WriteResult(**report)
@@ -53,8 +59,10 @@ class Writer:
         steps, first_id = self._with_ids(view, steps)
         parts, numbers = self._parts(view, steps)
         if len(parts) > 1:
-            self._ask(view, "check", parts, numbers, options)
-        written = self._ask(view, "apply", parts, numbers, options)
+            _raise_refusal(self._ask(view, "check", parts, options), parts, numbers)
+        written = self._ask(view, "apply", parts, options)
+        self._require_whole(written)
+        _raise_refusal(written, parts, numbers)
         states = list(view.states)
         counts = {"inserted": 0, "replaced": 0, "erased": 0}
         is_repeated = False
@@ -119,28 +127,39 @@ class Writer:
                 numbers.setdefault(shard, []).append(_given_numbers(step)[keep])
         return parts, numbers
 
-    def _ask(
-        self,
-        view: View,
-        method: str,
-        parts: Mapping[int, list[Step]],
-        numbers: Mapping[int, list[np.ndarray]],
-        options: WriteOptions,
-    ) -> dict[int, Any]:
-        answers = self.engine.ask(
-            {shard: (method, view.versions[shard], part, options) for shard, part in parts.items()}
+    def _ask(self, view: View, method: str, parts: Mapping[int, list[Step]], options: WriteOptions) -> dict[int, Any]:
+        return self.engine.ask({shard: (method, view.versions[shard], part, options) for shard, part in parts.items()})
+
+    def _require_whole(self, written: Mapping[int, Any]) -> None:
+        """Raises if some shards have their part and others do not, or may not; from then on there are no changes."""
+        errors = {shard: answer for shard, answer in written.items() if isinstance(answer, Exception)}
+        have_it = sorted(written.keys() - errors.keys())
+        is_unknown = any(isinstance(error, (WriteFailed, ShardUnavailable)) for error in errors.values())
+        if not errors or not (have_it or is_unknown):
+            return
+        shard, error = min(errors.items(), key=lambda item: item[0])
+        where = f"the shards {' '.join(map(str, have_it))}" if have_it else "no other shard"
+        self.failure = (
+            f"shard {shard} of {os.fsdecode(self._directory)}: {error}; the batch is in {where}. "
+            "No more changes are accepted until the index is opened again"
         )
-        refused = {}  # rows, as they were given
-        for shard, answer in sorted(answers.items()):
-            tables = [place for place, step in enumerate(parts[shard]) if isinstance(step.rows, Columns)]
-            if isinstance(answer, RowError) and len(tables) == 1 and hasattr(answer, "row"):
-                refused[int(numbers[shard][tables[0]][answer.row])] = str(answer).partition(": ")[2]
-            elif isinstance(answer, Exception):
-                raise answer
-        if refused:
-            row = min(refused)
-            raise row_error(row, refused[row])
-        return answers
+        raise IoError(self.failure) from error
+
+
+def _raise_refusal(
+    answers: Mapping[int, Any], parts: Mapping[int, list[Step]], numbers: Mapping[int, list[np.ndarray]]
+) -> None:
+    """Raises the first error; of several rows that are refused it names the first, as they were given."""
+    refused = {}
+    for shard, answer in sorted(answers.items()):
+        tables = [place for place, step in enumerate(parts[shard]) if isinstance(step.rows, Columns)]
+        if isinstance(answer, RowError) and len(tables) == 1 and hasattr(answer, "row"):
+            refused[int(numbers[shard][tables[0]][answer.row])] = str(answer).partition(": ")[2]
+        elif isinstance(answer, Exception):
+            raise answer
+    if refused:
+        row = min(refused)
+        raise row_error(row, refused[row])
 
 
 def _given_numbers(step: Step) -> np.ndarray:

@@ -43,6 +43,10 @@ class ShardMissing(IoError):
     """There is no index where the manifest lists a shard. A NoIndex would invite callers to build one in its place."""
 
 
+class WriteFailed(IoError):
+    """The shard could not write its part of a batch. What its files hold, the next one who opens them finds out."""
+
+
 @dataclass(frozen=True)
 class Version:
     """A version of an index; numbers of different indexes mean nothing to each other."""
@@ -191,7 +195,10 @@ class Shard:
         """Writes steps to a shard at this version; if it is at the next one, it has written them before."""
         with self._lock:
             index = self._writable()
-            result = _core.write(index, steps_of(steps, index), *options, version.number)
+            try:
+                result = _core.write(index, steps_of(steps, index), *options, version.number)
+            except IoError as error:
+                raise WriteFailed(str(error)) from error
             return result, self._state(self._refreshed(), version.history)
 
     def flush(self) -> State:
@@ -212,6 +219,7 @@ class Shard:
         if self._newest is None or not self._is_writable:
             self._adopt(_core.open(os.fsencode(self._directory), True, "sync", 0, "whole"))
             self._is_writable = True
+            self._refreshed()  # keeps this version, too: the driver shows it until all shards have the batch
         assert self._newest is not None
         return self._newest
 
@@ -223,9 +231,10 @@ class Shard:
     def release(self) -> None:
         """Ends writing, so that another process may."""
         with self._lock:
-            if self._is_writable and self._newest is not None:
-                _core.close(self._newest)
+            newest, is_writable = self._newest, self._is_writable
             self._newest, self._copy, self._is_writable = None, None, False
+            if is_writable and newest is not None:
+                _core.close(newest)
 
     def at(self, version: Version) -> _core.Index:
         with self._lock:

@@ -55,8 +55,11 @@ def steps_of(parts: Sequence[Step], index: _core.Index | None = None) -> _core.S
 
 def with_expiry(rows: Step, names: _core.Index, expire: Where) -> list[Step]:
     """An insert or upsert, and the rows that it erases, too."""
-    if expire is None:
-        return [rows]
-    if expire == {} or (isinstance(expire, str) and not expire.strip()):
-        raise InvalidArgument("expire is empty, which would erase every row; say which rows")
-    return [rows, Step("erase", _core.filter_of(names, expire))]
+    return [rows] if expire is None else [rows, Step("erase", filter_to_erase(names, expire, "expire"))]
+
+
+def filter_to_erase(names: _core.Index, where: Where, name: str) -> _core.Filter:
+    """Refuses the empty filter, which every row passes: a variable that was never filled would empty the index."""
+    if where == {} or (isinstance(where, str) and not where.strip()):
+        raise InvalidArgument(f"{name} is empty, which would erase every row; say which rows")
+    return _core.filter_of(names, where)

@@ -15,7 +15,7 @@ from ._ids import as_ids
 from ._queries import Where
 from ._reports import WriteResult
 from ._schema import Schema
-from ._steps import Step, steps_of
+from ._steps import Step, filter_to_erase, steps_of
 from ._tables import Columns
 
 
@@ -33,7 +33,7 @@ def written(index: _core.Index, steps: Sequence[Step], options: WriteOptions) ->
 def rows_to_erase(names: _core.Index, ids: int | Iterable[int] | None, where: Where) -> np.ndarray | _core.Filter:
     if (ids is None) == (where is None):
         raise InvalidArgument("say which rows: ids, or where=...")
-    return _core.filter_of(names, where) if ids is None else as_ids(ids)
+    return filter_to_erase(names, where, "where") if ids is None else as_ids(ids)
 
 
 #: Writes steps, all or none.

@@ -501,6 +501,17 @@ def test_what_expires_is_said():
     assert index.ids().tolist() == [7]
 
 
+@pytest.mark.parametrize("empty", ["", " \r\n\t", {}])
+def test_an_empty_filter_erases_nothing(empty):
+    index = culmen.Index.build({"a": [1.0, 2.0]})
+    with pytest.raises(culmen.InvalidArgument, match="where is empty, which would erase every row"):
+        index.erase(where=empty)
+    with pytest.raises(culmen.InvalidArgument, match="where is empty"), index.batch() as batch:
+        batch.erase(where=empty)
+    assert index.version == 1 and len(index) == 2
+    assert index.erase(where="id is not null") == 2
+
+
 def test_a_batch_erases_by_filters_in_the_order_of_its_steps():
     index = culmen.Index.build({"a": [1.0, 2.0, 3.0]})
     with index.batch() as batch:

@@ -56,6 +56,10 @@ def test_ranks_counts_and_reasons():
     assert index.why({"rating": 1}, 3).parts[0].is_missing
     with pytest.raises(culmen.InvalidArgument, match="no row"):
         index.why({"rating": 1}, 99)
+    with pytest.raises(culmen.InvalidArgument, match="no row with the id 77$"):
+        index.why({"rating": 1}, 1, 77)
+    with pytest.raises(culmen.InvalidArgument, match="no row with the id 99 or 77$"):
+        index.why({"rating": 1}, 99, 77)
 
 
 def test_rows_are_erased_by_a_filter():

@@ -7,6 +7,7 @@ import contextlib
 import datetime
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -761,6 +762,9 @@ def test_changes_are_those_of_one_index(cluster, tmp_path):
         assert caught.value.row == 2
         with pytest.raises(culmen.InvalidArgument, match="no column 'starz'"):
             index.update({"id": [known], "starz": [1]})
+        for empty in ("", " ", {}):
+            with pytest.raises(culmen.InvalidArgument, match="where is empty, which would erase every row"):
+                index.erase(where=empty)
         with pytest.raises(culmen.RowError, match="appears twice"):
             index.insert(rows_of(rng, [7777777, 7777777]))
         ask_both(index, whole, rng, 5, with_rows=1)
@@ -790,6 +794,47 @@ def test_writers_are_killed(cluster, tmp_path):
             cluster.wait()
         assert index.verify() == []
     ask_both(culmen.ShardedIndex.open(tmp_path / "s"), whole, rng, 5, with_rows=1)
+
+
+@contextlib.contextmanager
+def out_of_space(process, file):
+    """The process cannot make the file longer, nor others that are as long."""
+    before = resource.prlimit(process, resource.RLIMIT_FSIZE)
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (file.stat().st_size + 40, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(process, resource.RLIMIT_FSIZE, before)
+
+
+@of_all
+@pytest.mark.parametrize("full", [0, 2])
+def test_a_shard_that_cannot_write_ends_the_writing(cluster, tmp_path, full):
+    """The index that wrote the batch shows none of it, and refuses further changes; the next one completes it."""
+    table = pa.table({"id": list(range(60)), "x": [0.0] * 60})
+    cluster.build(table, tmp_path / "s", ["x"], shards=3, id="id").close()
+    of_full = np.arange(1000, 50000)[culmen._core.shards_of(np.arange(1000, 50000), 3) == full][:3000]
+    log = tmp_path / "s" / f"shard-1-{full}" / "WAL-1"
+    ones, with_ones = {"id": np.arange(60), "x": np.ones(60)}, {"weights": {"x": 1}, "where": "x = 1", "k": 100}
+    others = " ".join(str(shard) for shard in range(3) if shard != full)
+    for batch, where in ((ones, f"the shards {others}"), ({"id": of_full[:1], "x": [1.0]}, "no other shard")):
+        with cluster.open(tmp_path / "s", writable=True) as index:
+            index.upsert({"id": of_full, "x": np.zeros(3000)})  # its log is the longest
+            before = index.versions
+            failure = f"shard {full} of {tmp_path / 's'}: .*WAL-1: File too large.*; the batch is in {where}. No more"
+            with out_of_space(index.process_of(full), log), pytest.raises(culmen.IoError, match=failure):
+                index.upsert(batch)
+            for change in (lambda: index.insert({"id": [-1], "x": [5.0]}), lambda: index.erase([3]), index.checkpoint):
+                with pytest.raises(culmen.IoError, match=failure):
+                    change()
+            assert index.refresh() == "unchanged" and index.versions == before
+            assert len(index.search(**with_ones)) == 0 and -1 not in index and len(index) == 3060
+            assert index.get(int(batch["id"][0]))["x"] == 0
+        with cluster.open(tmp_path / "s", writable=True) as index:
+            assert (0 < len(index.search(**with_ones)) < 60) == (batch is ones)
+            index.upsert(batch)
+            assert len(index.search(**with_ones)) == len(batch["id"])
+            index.upsert({"id": batch["id"], "x": np.zeros(len(batch["id"]))})
 
 
 @of_all

@@ -1,10 +1,14 @@
 // Sharded indexes that are refused: every error has its type and names the shard.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -177,6 +181,71 @@ TEST_F(ShardedErrors, ARefusedBatchChangesNoShard) {
   }
   EXPECT_EQ(index.versions(), before);
   EXPECT_THROW(index.insert(rows, {.expected_version = 1}), InvalidArgument);
+}
+
+// While it lives, this process makes no file longer than this; as a full disk does.
+class OutOfSpace {
+ public:
+  explicit OutOfSpace(std::uintmax_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const ::rlimit now = {bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~OutOfSpace() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  OutOfSpace(const OutOfSpace&) = delete;
+  OutOfSpace& operator=(const OutOfSpace&) = delete;
+
+ private:
+  ::rlimit before_ = {};
+  void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+};
+
+// Rows with one value, of those ids from `first` on that belong to the shard; nullopt: to any.
+std::uint64_t upsert(ShardedIndex& index, std::int64_t first, std::size_t count, double value,
+                     std::optional<std::uint32_t> shard = {}) {
+  std::vector<std::int64_t> ids;
+  for (std::int64_t id = first; ids.size() < count; ++id)
+    if (!shard || shard_of(id, index.num_shards()) == *shard) ids.push_back(id);
+  const std::vector<double> values(count, value);
+  TableView rows;
+  rows.num_rows = count;
+  rows.columns = {ColumnView(values)};
+  rows.ids = ids;
+  return index.upsert(rows).version;
+}
+
+TEST_F(ShardedErrors, AShardThatCannotWriteEndsTheWriting) {
+  for (const std::uint32_t full : {0u, 2u}) {
+    build(directory(), true);
+    const Query sevens = {.weights = {1}, .k = 1000, .where = col("a") == 77.0};
+    {
+      ShardedIndex index = ShardedIndex::open(directory(), {.writable = true});
+      upsert(index, 1000, 3000, 0.5, full);  // its log is the longest
+      const std::vector<std::uint64_t> before = index.versions();
+      std::string text;
+      {
+        const fs::path log = directory() / index.shards()[full].directory / "WAL-1";
+        const OutOfSpace full_disk(fs::file_size(log) + 40);
+        text = text_of<IoError>([&] { upsert(index, 100, 60, 77); });
+      }
+      EXPECT_TRUE(text.starts_with("shard " + std::to_string(full) + " of ")) << text;
+      EXPECT_TRUE(contains(text, full == 0 ? "; the batch is in no other shard. No more changes"
+                                           : "; the batch is in the shards 0 1. No more changes"))
+          << text;
+      for (std::uint32_t other = 0; other < 3; ++other)
+        EXPECT_EQ(text_of<IoError>([&] { upsert(index, 9000, 1, 77, other); }), text);
+      EXPECT_EQ(index.refresh(), Refreshed::unchanged);
+      EXPECT_EQ(index.versions(), before);
+      EXPECT_TRUE(index.search(sevens).hits.empty());
+    }
+    ShardedIndex index = ShardedIndex::open(directory(), {.writable = true});
+    EXPECT_EQ(index.search(sevens).hits.empty(), full == 0);
+    upsert(index, 100, 60, 77);
+    EXPECT_EQ(index.search(sevens).hits.size(), 60u);
+  }
 }
 
 TEST_F(ShardedErrors, TablesThatAreRefusedLeaveNothingBehind) {

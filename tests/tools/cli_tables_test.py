@@ -121,6 +121,30 @@ class InspectTest(Case):
         self.assertEqual([column["may_be_ids"] for column in found["columns"]], [True, False])
         self.assertEqual(found["build"], "culmen build t.csv -o t.index --attributes key,a")
 
+    def test_a_column_without_a_name_gets_one(self):
+        self.write("t.csv", ",a\n5,1.5\n6,1.5\n")  # as pandas writes its index
+        out = self.culmen("inspect", "t.csv")[0]
+        self.assertIn("--id column0", out)
+        self.culmen(*shlex.split(out.splitlines()[-1])[1:], "--id", "column0")
+        self.assertEqual(self.culmen("query", "t.index", "-w", "a=1", "--rank-of", "6")[0], "id 6: rank 2, score 1.5\n")
+
+    def test_a_cell_that_makes_a_column_text_is_named(self):
+        for odd, says in [
+            ({150: "na"}, 'a is text: 1 of 300 cells is no number, the first "na" at t.csv:152; --null na takes it'),
+            ({150: "na", 170: "tbd"}, '2 of 300 cells are no numbers, the first "na" at t.csv:152; --null na,tbd'),
+            ({299: "1 000 m"}, 'a is text: 1 of 300 cells is no number, the first "1 000 m" at t.csv:301\n'),
+            ({i: f"x{i}" for i in range(20)}, 'a is text: 20 of 300 cells are no numbers, the first "x0" at t.csv:2\n'),
+        ]:
+            with self.subTest(odd):
+                self.write("t.csv", "\n".join(["a,b"] + [f"{odd.get(i, i)},{i}" for i in range(300)]) + "\n")
+                self.assertIn(says, self.culmen("inspect", "t.csv")[0])
+                self.assertIn(says, self.culmen("build", "t.csv", "-o", "index", "--force")[1])
+                self.assertIn(says, self.culmen("build", "t.csv", "-o", "shards", "--shards", 2, "--force")[1])
+        self.assertNotIn("is text", self.culmen("inspect", "t.csv", "--null", ",".join(odd.values()))[0])
+        for texts in [["x"] * 300, [f"0{i}" for i in range(300)], [f"x{i}" if i % 2 else i for i in range(300)]]:
+            self.write("t.csv", "\n".join(["a,b"] + [f"{text},{i}" for i, text in enumerate(texts)]) + "\n")
+            self.assertNotIn("is text", self.culmen("inspect", "t.csv")[0])
+
     def test_the_line_is_one_of_a_shell_whatever_names_are(self):
         for number, (name, head) in enumerate(
             [("-x.csv", "-key,a"), ("a\x1b[31m\n'\\.csv", "\x1b[0m,a"), ("--.csv", "--,-"), ("o'k.csv", "k'y,a")]
@@ -175,7 +199,8 @@ class NextPageTest(Case):
         self.assertEqual(self.ids("-w", "a=1", "--per", "b=2", "-k", 4), [29, 28, 27, 26])
         self.assertEqual(self.ids("-w", "a=1", "--per", "b=2", "-k", 4, "--after", "27,27"), [26, 25, 24])
         self.refused("query", "index", "-w", "a=1", "--per", "b", code=2, says="--per: expected COLUMN=N")
-        self.refused("query", "index", "-w", "a=1", "--per", "bb=1", code=2, says="there is no such column")
+        self.refused("query", "index", "-w", "a=1", "--per", "bb=1", code=2, says="no such column (did")
+        self.refused("query", "index", "-w", "a=1", "--per", "zz=1", code=2, says="no such column; known: a, b")
 
 
 class RowQuestionTest(Case):
@@ -185,7 +210,18 @@ class RowQuestionTest(Case):
         out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27,0")[0]
         self.assertEqual(out, "id 27: rank 3, score 27\nid 0: rank 30, score 0\n")
         out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27", "--where", "b=0", "--format", "json")[0]
-        self.assertEqual(json.loads(out), {"id": 27, "rank": 1, "score": 27})
+        self.assertEqual(json.loads(out), {"rows": [{"id": 27, "rank": 1, "score": 27}]})
+        both = [{"id": 27, "rank": 3, "score": 27}, {"id": 0, "rank": 30, "score": 0}]
+        out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27,0", "--format", "json")[0]
+        self.assertEqual(json.loads(out), {"rows": both})
+        out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27,0", "--format", "jsonl")[0]
+        self.assertEqual([json.loads(line) for line in out.splitlines()], both)
+        self.refused("query", "index", "-w", "a=1", "--rank-of", "27", "--why", "27", "--format", "json",
+                     code=2, says="one document")  # fmt: skip
+        out = self.culmen("query", "index", "--terms", "near(a, 20)", "--rank-of", "20")[0]
+        self.assertIn("id 20: rank 1, ", out)
+        self.refused("query", "index", "-w", "a=1", "--rank-of", "x", code=2, says="--rank-of: expected a 64-bit")
+        self.refused("query", "index", "-w", "a=1", "--why", "1,x", code=2, says="--why: expected a 64-bit")
         out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27", "--where", "b=1")[0]
         self.assertIn("not ranked", out)
         self.refused("query", "index", "-w", "a=1", "--rank-of", "99", code=2, says="no row with the id 99")

@@ -42,9 +42,9 @@ class ServeCase(Case):
         process.wait()
         process.stderr.close()
 
-    def serve_writable(self, *options):
+    def serve_writable(self, *options, **where):
         self.write("token", TOKEN + "\n")
-        return self.serve("--writable", "--token-file", "token", *options)
+        return self.serve("--writable", "--token-file", "token", *options, **where)
 
     def ask(self, method, path, body=None, *, token=None, headers=None, connection=None):
         """(status, headers, body): JSON as objects, other bodies as text."""
@@ -124,6 +124,11 @@ class ServeSearchTest(ServeCase):
             with self.subTest(options):
                 expected = self.from_program(*weights, *options)
                 self.assertEqual(self.search({"weights": QUESTION["weights"], **more}), expected)
+        terms = "near(price, 120)"
+        self.assertEqual(self.search({"terms": terms, "k": 2}), self.from_program("--terms", terms, "-k", 2))
+        best = self.search({"queries": [{"terms": terms}]})["queries"][0]["results"][0]
+        why = self.answer("POST", "/why", {"terms": terms, "id": best["id"]})
+        self.assertEqual((why["rank"], why["score"]), (1, best["score"]))
 
     def test_filters_by_ids(self):
         self.serve()
@@ -150,6 +155,7 @@ class ServeSearchTest(ServeCase):
             ('{"weights":{"price":1},"weights":{"rating":1}}', "given twice"),
             ("[" * 9 + "]" * 9, "nested more than 8 deep"),
             ({}, "weights are missing"),
+            ({"terms": ""}, "all weights are zero"),
             ({"weights": {"prise": 1}}, "prise"),
             ({"weights": {"price": "1"}}, "weight of price: expected a number"),
             ({"weights": {"price": True}}, "expected a number"),
@@ -361,6 +367,7 @@ class ServeWritesTest(ServeCase):
             ("/upsert", {"rows": [self.ROW], "duplicates": "first"}, "duplicates is for /insert"),
             ("/insert", {"rows": [self.ROW], "expire": 5}, "expire: expected"),
             ("/insert", {"rows": [self.ROW], "expire": " "}, "expire is empty"),
+            ("/erase", {"where": " \r\n"}, "where is empty"),
             ("/insert", {"rows": [self.ROW], "expire": "prize > 1"}, 'did you mean "price"'),
             ("/erase", {"ids": ["7"]}, "ids: expected a whole number"),
             ("/erase", {}, "say which rows"),
@@ -401,6 +408,44 @@ class ServeWritesTest(ServeCase):
             self.refuses(400, f"expects version {version - 1}", "POST", "/erase",
                          {**rows, "expected_version": version - 1}, token=TOKEN)  # fmt: skip
         self.assertEqual(self.answer("GET", "/info")["rows"], 2)
+
+    def test_a_sharded_index_takes_a_repeated_batch_once(self):
+        self.culmen("build", "hotels.csv", "-o", "shards", "--id", "id", "--label", "name", "--shards", 3)
+        self.serve_writable(directory="shards")
+        rows = [{**self.ROW, "id": id} for id in range(40, 60)]
+
+        def versions():
+            return [shard["version"] for shard in self.answer("GET", "/info")["shards"]]
+
+        before = versions()
+        for wrong, says in [
+            (7, "give an array of 3"),
+            (before[1:], "give an array of 3"),
+            ([*before[1:], "1"], "expected a whole number"),
+            ([*before[1:], -1], "0 or more"),
+            ([*before[1:], before[0] + 2], f"expects version {before[0] + 2}"),
+        ]:
+            self.refuses(400, says, "POST", "/upsert", {"rows": rows, "expected_version": wrong}, token=TOKEN)
+        without_ids = {"rows": [{"attributes": {"price": 1, "rating": 1}}], "expected_version": before}
+        self.refuses(400, "need ids", "POST", "/insert", without_ids, token=TOKEN)
+        self.assertEqual(versions(), before)
+        one = {**self.ROW, "id": 100}
+        while versions()[0] == before[0]:  # then it looks as if the first shard had its part already
+            before, one["id"] = versions(), one["id"] + 1
+            self.answer("POST", "/upsert", {"rows": [one]}, token=TOKEN)
+        after = [version + 1 for version in before]
+        body = {"rows": rows, "expected_version": before}
+        done = self.answer("POST", "/upsert", body, token=TOKEN)
+        self.assertTrue(0 < done["inserted"] < len(rows) and "repeated" not in done, done)
+        self.assertEqual(versions(), after)
+        erasure = {"where": "id >= 40", "expected_version": before}
+        for path, again in [("/upsert", body), ("/erase", erasure)]:
+            done = self.answer("POST", path, again, token=TOKEN)
+            self.assertTrue(done["repeated"] and done["version"] == sum(after), done)
+        self.assertEqual(versions(), after)
+        erasure["expected_version"] = after
+        self.assertGreater(self.answer("POST", "/erase", erasure, token=TOKEN)["erased"], 1)
+        self.assertTrue(self.answer("POST", "/erase", erasure, token=TOKEN)["repeated"])
 
     def test_rows_expire_with_an_insert(self):
         self.serve_writable()
