@@ -17,7 +17,7 @@ namespace culmen::gpu {
 // Followed by its arrays, [num_attributes] each.
 struct alignas(BoundUnit) PlanBasis {
   BoundLayout layout;
-  bool exact_sums;
+  bool exact_sums = false;
 
   CULMEN_HOST_DEVICE const BoundUnit* units() const { return reinterpret_cast<const BoundUnit*>(this + 1); }
   // Of values that are not missing or, for queries that rank stand-ins, with these.
