@@ -141,7 +141,7 @@ inline SweepRef make_sweep(const MirrorRef& mirror, std::byte* memory, std::size
   take(sweep.found, most * sweep_capacity(k));
   sweep.most = count;
   sweep.capacity = sweep_capacity(k);
-  if (begins_with_products(mirror)) return sweep;
+  if (begins_with_products(mirror) || most == 0) return sweep;
   take(sweep.items, most * kItemsEach);
   if (!has_products(mirror)) take(sweep.weights, most * static_cast<std::size_t>(mirror.num_attributes));
   take(sweep.swept, most);
