@@ -8,7 +8,7 @@ float32 and takes the best of each part of the product.
 
 Tables of normal values, of latent factors (falling variance, popular items longer) and of uniform, positive ones. Both
 sides use all cores. Of every table one answer in a hundred is compared with float64 products. Needs numpy and culmen;
-faiss-cpu, or torch, if asked for or installed. Unset OPENBLAS_CORETYPE: it slows FAISS and NumPy.
+faiss-cpu if installed, and torch with --device. Unset OPENBLAS_CORETYPE: it slows FAISS and NumPy.
 """
 
 import argparse
