@@ -1,9 +1,6 @@
 #include "gpu/mirror/half_rows.h"
 
-#include <cuda_fp16.h>
-
-#include <algorithm>
-
+#include "gpu/cuda/half.cuh"
 #include "gpu/cuda/launch.h"
 
 namespace culmen::gpu {
@@ -23,11 +20,6 @@ struct Squares {
     length += other.length;
   }
 };
-
-// Of a sum of squares, rounded up.
-__device__ float root(double squares) {
-  return __double2float_ru(sqrt(squares) * (1 + 0x1p-30));
-}
 
 // A thread block for each leaf; a lane for each row.
 template <typename T>
@@ -64,8 +56,9 @@ __global__ void __launch_bounds__(kLanes* kWarps)
     __syncthreads();
     if (warp == 0) {
       for (unsigned w = 1; w < kWarps; ++w) squares.add(of_warps[w][lane]);
-      largest = {fmaxf(largest.norm, root(squares.norm)), fmaxf(largest.loss, root(squares.loss)),
-                 fmaxf(largest.length, root(squares.length)), 0};
+      largest = {fmaxf(largest.norm, length_above(squares.norm)),
+                 fmaxf(largest.loss, length_above(squares.loss)),
+                 fmaxf(largest.length, length_above(squares.length)), 0};
     }
     __syncthreads();
   }

@@ -14,21 +14,37 @@ __device__ inline bool passes(double score, std::int64_t id, KthBound kth_bound)
   return score > kth_bound.score || (score == kth_bound.score && id <= kth_bound.id);
 }
 
-// By a lane: whether a row of a leaf passes the query's filter. kFiltered: the query may have a predicate.
-template <typename T, bool kFiltered>
-__device__ bool passes_filter(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
-                              std::uint32_t index) {
-  const T* values = mirror.leaf_values<T>(leaf) + index;
+// One row of a leaf.
+template <typename T>
+struct LeafRow {
+  const T* values;  // [num_attributes], leaf_rows apart
+  std::uint32_t leaf_rows;
+
+  __device__ LeafRow(const MirrorRef& mirror, std::uint32_t leaf, std::uint32_t index)
+      : values(mirror.leaf_values<T>(leaf) + index),
+        leaf_rows(static_cast<std::uint32_t>(mirror.leaf_rows)) {}
+  __device__ double operator[](std::int32_t attribute) const {
+    return static_cast<double>(__ldg(values + static_cast<std::uint32_t>(attribute) * leaf_rows));
+  }
+};
+
+// By a lane: whether a row is in all ranges of the query.
+template <typename T>
+__device__ bool is_in_ranges(QueryRef query, const LeafRow<T>& row) {
   for (int r = 0; r < query.header().num_ranges; ++r) {
     const PackedRange& range = query.ranges()[r];
-    const auto x = static_cast<double>(__ldg(values + static_cast<std::uint32_t>(range.attribute) *
-                                                          static_cast<std::uint32_t>(mirror.leaf_rows)));
+    const double x = row[range.attribute];
     if (x < range.minimum || x > range.maximum) return false;
   }
-  if constexpr (kFiltered) {
-    if (query.header().predicate != nullptr) return passing_rows<T>(mirror, query, leaf, index, 1) != 0;
-  }
   return true;
+}
+
+// By a lane: whether a row of a leaf passes the query's filter.
+template <typename T>
+__device__ bool passes_filter(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
+                              std::uint32_t index) {
+  return is_in_ranges(query, LeafRow<T>(mirror, leaf, index)) &&
+         (query.header().predicate == nullptr || passing_rows<T>(mirror, query, leaf, index, 1) != 0);
 }
 
 // By a lane: the score of one row of a leaf. Returns false, with any score, if the row does not pass the query's
@@ -36,19 +52,11 @@ __device__ bool passes_filter(const MirrorRef& mirror, QueryRef query, std::uint
 template <typename T, bool kFiltered>
 __device__ bool score_row(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t index,
                           double least, double& score) {
-  const T* values = mirror.leaf_values<T>(leaf) + index;
-  const auto value = [&](std::int32_t attribute) {
-    return static_cast<double>(
-        __ldg(values + static_cast<std::uint32_t>(attribute) * static_cast<std::uint32_t>(mirror.leaf_rows)));
-  };
-  for (int r = 0; r < query.header().num_ranges; ++r) {
-    const PackedRange& range = query.ranges()[r];
-    const double x = value(range.attribute);
-    if (x < range.minimum || x > range.maximum) return false;
-  }
+  const LeafRow<T> row(mirror, leaf, index);
+  if (!is_in_ranges(query, row)) return false;
   score = query.header().offset;
   for (int t = 0; t < query.header().num_terms; ++t)
-    score = score_step(score, query.terms()[t].weight, value(query.terms()[t].attribute));
+    score = score_step(score, query.terms()[t].weight, row[query.terms()[t].attribute]);
   score = score_finish(score);
   if constexpr (kFiltered) {
     if (query.header().predicate != nullptr)

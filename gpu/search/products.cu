@@ -464,12 +464,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach)
   if (num_queries == 0) return;
   extern __shared__ uint4 products_shared[];  // as ldmatrix wants it aligned
   __shared__ BlockShared<kStages> shared;
-  Products<T, kStages, kQueries> sweep(mirror, batch, shared, reinterpret_cast<__half*>(products_shared),
-                                       num_queries);
+  Products<T, kStages, kQueries> products(mirror, batch, shared, reinterpret_cast<__half*>(products_shared),
+                                          num_queries);
   StepEnd step_end(batch, batch.counters->sweep_barrier);
   std::uint32_t stride = first_stride(mirror, batch.sweep);
   for (bool is_first = true, is_repeated = false; stride > 0;) {
-    sweep.run({mirror.num_leaves, stride, is_first}, is_repeated);
+    products.run({mirror.num_leaves, stride, is_first}, is_repeated);
     is_repeated = step_end.raise_kth_bounds(num_queries, is_repeated,
                                             [&](std::uint32_t i) { return entry_of(batch.sweep, i); });
     if (is_repeated) continue;

@@ -54,7 +54,7 @@ __device__ void find(const MirrorRef& mirror, const BatchRef& batch, std::uint32
                      std::uint32_t row, float product, float error) {
   SweepQuery& mine = batch.sweep.queries[entry];
   const QueryRef query = {batch.queries + std::size_t{mine.query} * batch.query_stride};
-  if (!passes_filter<T, true>(mirror, query, leaf, row)) return;
+  if (!passes_filter<T>(mirror, query, leaf, row)) return;
   const double factor = batch.sweep.half_queries[entry].factor;
   const double lowest =
       mine.base + (static_cast<double>(product) - static_cast<double>(error)) * factor - mine.error_bound;

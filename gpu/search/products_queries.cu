@@ -1,9 +1,8 @@
 // What comes before and after the products (products.cuh): the queries' numbers and first k-th score bounds, and the
 // scores of the rows that are left.
-#include <cuda_fp16.h>
-
 #include <algorithm>
 
+#include "gpu/cuda/half.cuh"
 #include "gpu/cuda/launch.h"
 #include "gpu/search/products.cuh"
 
@@ -11,12 +10,6 @@ namespace culmen::gpu {
 namespace {
 
 constexpr unsigned kThreads = 256;
-
-__device__ inline double warp_sum(double mine) {
-  for (unsigned offset = kWarpSize / 2; offset > 0; offset /= 2)
-    mine += __shfl_xor_sync(kFullWarp, mine, offset);
-  return mine;
-}
 
 // By a warp: the query's weights as numbers of products, and its start as by start_sweep_query. Returns false if it
 // cannot take part, because the weights are too large or small.
@@ -35,8 +28,7 @@ __device__ inline bool start_query(const MirrorRef& mirror, const SweepRef& swee
     base = fma(term.weight, origin, base);
     size = fma(fabs(term.weight), fabs(origin), size);
   }
-  for (unsigned offset = kWarpSize / 2; offset > 0; offset /= 2)
-    largest = fmax(largest, __shfl_xor_sync(kFullWarp, largest, offset));
+  largest = warp_max(largest);
   swept.base = header.offset + warp_sum(base);
   swept.error_bound = (fabs(header.offset) + warp_sum(size)) * 0x1p-40 + 0x1p-1060;
   const bool is_usual = largest > 0x1p-900 && largest < 0x1p900;
@@ -56,10 +48,9 @@ __device__ inline bool start_query(const MirrorRef& mirror, const SweepRef& swee
     length += in_largest * in_largest;
     numbers[query.terms()[t].attribute] = {__half_as_ushort(rounded)};
   }
-  const auto root = [](double squares) { return __double2float_ru(sqrt(squares) * (1 + 0x1p-30)); };
-  half.norm = root(warp_sum(norm));
-  half.loss = root(warp_sum(loss));
-  half.length = root(warp_sum(length));
+  half.norm = length_above(warp_sum(norm));
+  half.loss = length_above(warp_sum(loss));
+  half.length = length_above(warp_sum(length));
   return true;
 }
 

@@ -21,6 +21,12 @@ __device__ T warp_min(T value) {
   return value;
 }
 
+__device__ inline double warp_sum(double value) {
+  for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
+    value += __shfl_xor_sync(kFullWarp, value, offset);
+  return value;
+}
+
 __device__ inline double warp_max(double value) {
   for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
     value = fmax(value, __shfl_xor_sync(kFullWarp, value, offset));
