@@ -82,7 +82,7 @@ TEST(Products, AnswerAsTheCpuDoes) {
     Index index = Index::build(table.view(), {.leaf_rows = random.pick({16, 48, 96, 96, 112, 256})});
     DeviceIndex on_gpu = index.to_device({.memory = random.pick({DeviceMemory::device, DeviceMemory::host})});
     for (int round = 0; round < 2; ++round) {
-      Batch batch = {.k = random.pick<std::size_t>({1, 10, 100, 1024})};
+      Batch batch = {.weights = {}, .k = random.pick<std::size_t>({1, 10, 100, 1024})};
       for (std::uint64_t q = 1 + random.below(random.pick({5, 300, 1500})); q > 0; --q)
         batch.weights.push_back(wide_weights(random, num_attributes));
       if (random.chance(0.5)) batch.where = {{.attribute = 0, .minimum = -0.1, .maximum = 0.4}};
