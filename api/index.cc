@@ -72,6 +72,7 @@ Index Index::create(const Schema& schema, const BuildOptions& options) {
                                                 : FieldView(ColumnView()));
   table.id_name = schema.id_name;
   table.label_name = schema.label_name;
+  table.id_type = schema.id_type;
   return build(table, options);
 }
 
@@ -208,6 +209,10 @@ bool advises_compact(const IndexInfo& info) {
   return static_cast<double>(info.num_leaves) > 1.3 * leaves_of_a_build;
 }
 
+std::int64_t shown_next_id(const Snapshot& s) {
+  return s.id_type == IdType::uint64 ? 0 : std::max<std::int64_t>(s.next_id, 0);
+}
+
 IndexInfo info_of(const Snapshot& s) {
   IndexInfo info;
   info.num_rows = s.num_rows;
@@ -227,6 +232,7 @@ IndexInfo info_of(const Snapshot& s) {
                            s.dictionaries[f] == nullptr ? 0 : s.dictionaries[f]->size()});
   info.value_type = s.value_type;
   info.has_labels = s.has_labels;
+  info.id_type = s.id_type;
   info.partitioning = s.partitioner->kind();
   info.shells = lacks_shells(*s.partitioner) ? Shells::none : Shells::sums;
   info.row_order = s.partitioner->row_order();
@@ -240,7 +246,7 @@ IndexInfo info_of(const Snapshot& s) {
   info.data_bytes = s.num_rows * (s.attributes.size() * s.value_bytes() + sizeof(std::int64_t));
   info.overhead_bytes = s.tree_bytes() - info.data_bytes;
   info.code_bytes = s.num_leaves * s.leaf_shape().code_words() * sizeof(std::uint16_t);
-  info.next_id = std::max<std::int64_t>(s.next_id, 0);
+  info.next_id = shown_next_id(s);
   info.rounded_values = s.rounded_values;
   if (s.index_uuid != Uuid{}) info.uuid = hex_of(s.index_uuid);
   info.version = s.version;
@@ -270,7 +276,7 @@ IndexInfo info_of(const Snapshot& version, const TableStatistics& statistics) {
   info.num_leaves += rows.num_leaves;
   info.num_nodes += rows.num_nodes;
   info.height = std::max(info.height, rows.height);
-  info.next_id = std::max<std::int64_t>(version.next_id, 0);
+  info.next_id = shown_next_id(version);
   info.rounded_values = version.rounded_values;
   info.version = version.version;
   info.compact_advised = advises_compact(info);
@@ -302,7 +308,7 @@ TableStatistics Index::statistics(Scale scale) const {
 
 Schema Index::schema() const {
   const std::shared_ptr<const Snapshot> s = held_by(core_, kIndexHandle).version();
-  return {s->attributes, s->has_labels, s->fields, s->id_name, s->label_name};
+  return {s->attributes, s->has_labels, s->fields, s->id_name, s->label_name, s->id_type};
 }
 
 std::vector<double> Index::weights(std::span<const std::pair<std::string, double>> named) const {

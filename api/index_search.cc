@@ -272,7 +272,7 @@ std::optional<RowRank> Index::rank_of(const Query& query, std::int64_t id,
   const Index version = snapshot();
   SearchOptions look_up = options;
   look_up.engine = Engine::automatic;
-  const std::vector<Hit> hits = version.search(only_row(query, id), look_up).hits;
+  const std::vector<Hit> hits = version.search(only_row(query, id, schema().id_type), look_up).hits;
   if (hits.empty()) return std::nullopt;
   const double score = hits.front().score;
   return RowRank{version.count_before(query, {score, id}, options) + 1, score, version.version()};

@@ -66,7 +66,8 @@ TableStatistics statistics_of(const Snapshot& s, Scale scale) {
 }
 
 LoggedView::LoggedView(const Snapshot& version)
-    : has_erased_(!version.logged->erased.empty()), kept_(!Filter::ids_in(IdSet(version.logged->erased))) {
+    : has_erased_(!version.logged->erased.empty()),
+      kept_(!Filter::ids_in(IdSet(version.logged->erased, version.id_type))) {
   const FloatingPointScope floating_point;
   const TableStatistics parts[] = {statistics_of_base(*version.logged), statistics_of(*version.logged->rows)};
   statistics_ = merge(parts);

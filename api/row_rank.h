@@ -20,10 +20,10 @@ inline Query without_page(Query query) {
 }
 
 // Answered by the row with this id, if it is in the order.
-inline Query only_row(Query query, std::int64_t id) {
+inline Query only_row(Query query, std::int64_t id, IdType type) {
   query = without_page(std::move(query));
   const std::int64_t ids[] = {id};
-  query.where = query.where && Filter::ids_in(IdSet(ids));
+  query.where = query.where && Filter::ids_in(IdSet(ids, type));
   return query;
 }
 

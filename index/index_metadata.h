@@ -41,7 +41,8 @@ struct IndexMetadata : RowMetadata {
   // The table's schema.
   std::vector<Attribute> attributes;
   std::vector<Field> fields;
-  std::string id_name, label_name;            // of the columns; may be empty
+  std::string id_name, label_name;  // of the columns; may be empty
+  IdType id_type = IdType::int64;
   ValueType value_type = ValueType::float32;  // float32 or float64, never automatic
   bool has_labels = false;
   int leaf_rows = 0;

@@ -61,6 +61,7 @@ Table subset_of(const TableView& table, std::span<const std::int64_t> ids,
   subset.fields = table.fields;
   subset.id_name = table.id_name;
   subset.label_name = table.label_name;
+  subset.id_type = table.id_type;
   subset.columns.resize(num_attributes);
   subset.field_columns.resize(num_fields);
   subset.storage.resize(num_attributes + num_fields);

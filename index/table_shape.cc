@@ -68,6 +68,8 @@ void check_shape(const TableView& table) {
   if (!table.ids.empty() && table.ids.size() != table.num_rows)
     throw InputError(std::to_string(table.num_rows) + " rows but " + std::to_string(table.ids.size()) +
                      " ids");
+  if (table.ids.empty() && table.num_rows > 0 && table.id_type != IdType::int64)
+    throw InputError("a table whose ids are uint64 has none: numbers of rows are int64");
   if (!table.labels.empty() && table.labels.offsets.size() != table.num_rows + 1)
     throw InputError(std::to_string(table.num_rows) + " rows but " +
                      std::to_string(table.labels.offsets.size() - 1) + " labels");
@@ -97,14 +99,14 @@ std::vector<NumberedRows> numbered_rows(const TableView& table) {
   return runs;
 }
 
-void check_ids_unique(std::span<const std::int64_t> ids) {
+void check_ids_unique(std::span<const std::int64_t> ids, IdType type) {
   std::vector<std::int64_t> sorted(ids.begin(), ids.end());
   tbb::parallel_sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return;
   const auto first = std::find(ids.begin(), ids.end(), *twice);
   const auto second = std::find(first + 1, ids.end(), *twice);
-  throw InputError("id " + std::to_string(*twice) + " stands in rows " +
+  throw InputError("id " + id_text(*twice, type) + " stands in rows " +
                    std::to_string(first - ids.begin() + 1) + " and " +
                    std::to_string(second - ids.begin() + 1) + "; ids must be unique");
 }

@@ -14,7 +14,7 @@ namespace culmen {
 void check_shape(const TableView& table);
 
 // Throws InputError if two rows have the same id.
-void check_ids_unique(std::span<const std::int64_t> ids);
+void check_ids_unique(std::span<const std::int64_t> ids, IdType type);
 
 // A run of rows with consecutive numbers.
 struct NumberedRows {

@@ -118,9 +118,9 @@ void Verifier::check_ids() {
                s_.leaf_ids(leaf) + std::min<std::size_t>(s_.leaf(leaf).num_rows, leaf_rows()));
   tbb::parallel_sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
-  if (twice != ids.end()) fault("index", "id " + std::to_string(*twice) + " stands in two rows");
+  if (twice != ids.end()) fault("index", "id " + id_text(*twice, s_.id_type) + " stands in two rows");
   if (!ids.empty() && ids.back() >= s_.next_id && s_.next_id != std::numeric_limits<std::int64_t>::max())
-    fault("index", "the next id to be given, " + std::to_string(s_.next_id) + ", is not above all ids");
+    fault("index", "the next id to be given, " + id_text(s_.next_id, s_.id_type) + ", is not above all ids");
 }
 
 void Verifier::check_dictionaries() {
@@ -203,7 +203,7 @@ void Verifier::check_leaf(std::size_t position) {
   const LeafHeader& header = s_.leaf(leaf);
   const std::int64_t* ids = s_.leaf_ids(leaf);
   if (*std::min_element(ids, ids + header.num_rows) != header.min_id)
-    fault(leaf_name(leaf), "its smallest id is not " + std::to_string(header.min_id));
+    fault(leaf_name(leaf), "its smallest id is not " + id_text(header.min_id, s_.id_type));
   check_rows(leaf, s_.zone_vector<T>(leaf, Extreme::maximum), s_.zone_vector<T>(leaf, Extreme::minimum));
   if (!are_leaf_codes(*s_.arena, leaf, header.num_rows))
     fault(leaf_name(leaf), "its codes are not those of its values and zone map");
@@ -258,9 +258,9 @@ void Verifier::check_order(std::size_t position) {
   s_.partitioner->keys(chunk, 0, 1 + ids.size() * std::uint64_t{kMaxPartitions}, keys, clusters);
   for (std::size_t r = 0; r < ids.size(); ++r) {
     if (s_.partitioner->kind() != Partitioning::random && partition_of(keys[r]) != s_.leaf(leaf).partition)
-      fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " belongs to another partition");
+      fault(leaf_name(leaf), "id " + id_text(ids[r], s_.id_type) + " belongs to another partition");
     if (r > 0 && (keys[r - 1] != keys[r] ? keys[r - 1] > keys[r] : ids[r - 1] >= ids[r]))
-      fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " is out of order");
+      fault(leaf_name(leaf), "id " + id_text(ids[r], s_.id_type) + " is out of order");
   }
 }
 

@@ -22,6 +22,7 @@ struct Filter::Node {
 std::string literal_text(const Literal& literal) {
   if (const auto* text = std::get_if<std::string>(&literal)) return quoted_text(*text);
   if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
+  if (const auto* large = std::get_if<LargeInteger>(&literal)) return std::to_string(large->value);
   std::string number = number_text(std::get<double>(literal) + 0.0);  // not -0, which no filter tells from 0
   const bool reads_as_integer = number.find_first_not_of("-0123456789") == std::string::npos;
   return reads_as_integer ? number + ".0" : number;

@@ -8,6 +8,7 @@
 #include "base/suggestion.h"
 #include "culmen/error.h"
 #include "query/filter_words.h"
+#include "query/literal.h"
 #include "query/resolve.h"
 
 namespace culmen {
@@ -15,15 +16,10 @@ namespace {
 
 constexpr std::int64_t kSecondsOfDay = 86400;
 
-bool is_number(const Literal& literal) {
-  return !std::holds_alternative<std::string>(literal);
-}
-
 // Whether a column is compared with this number. 0 and 1 are false and true, as many dialects of SQL have it; a count of
 // days is no date: in `day > 20240101` it is a mistake. An infinity is no limit, whatever the column holds.
 bool takes_number(const ColumnFormat& format, const Literal& literal) {
-  const auto* integer = std::get_if<std::int64_t>(&literal);
-  const double number = integer != nullptr ? static_cast<double>(*integer) : std::get<double>(literal);
+  const double number = nearest_double(literal);
   switch (format.type) {
     case ColumnType::text:
       return false;

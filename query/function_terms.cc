@@ -15,6 +15,7 @@
 #include "index/snapshot_fields.h"
 #include "query/filter_column.h"
 #include "query/filter_words.h"
+#include "query/literal.h"
 #include "query/resolve.h"
 
 namespace culmen {
@@ -136,10 +137,8 @@ double origin_of(const ScoreTerm& term, const FilterColumn& column, const Snapsh
   const std::string fault = fault_of_literal(column, term.origin, snapshot);
   if (!fault.empty()) throw InvalidArgument(term.function_text() + ": " + fault);
   double origin = 0;
-  if (const double* number = std::get_if<double>(&term.origin)) {
-    origin = *number;
-  } else if (const std::int64_t* integer = std::get_if<std::int64_t>(&term.origin)) {
-    origin = static_cast<double>(*integer);
+  if (is_number(term.origin)) {
+    origin = nearest_double(term.origin);
   } else {
     const ColumnFormat& format = format_of(column, snapshot);
     const auto [at_most, at_least] = limits_of<std::int64_t>(term.origin, format);

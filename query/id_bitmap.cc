@@ -175,6 +175,19 @@ IdBitmap::IdBitmap(std::span<const std::byte> bytes) {
   finish();
 }
 
+IdBitmap::IdBitmap(const IdBitmap& other, Part part) {
+  const auto add_flipped = [&](bool negative) {
+    other.for_each_group([&](const Group& group) {
+      if ((group.high < 0) != negative) return;
+      add({group.high ^ std::numeric_limits<std::int32_t>::min(),
+           allocated(roaring_bitmap_copy(group.lows.get()))});
+    });
+  };
+  if (part != Part::negative) add_flipped(false);  // these are negative then, and come first
+  if (part != Part::not_negative) add_flipped(true);
+  finish();
+}
+
 IdBitmap::~IdBitmap() = default;
 
 // In ascending order.

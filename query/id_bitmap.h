@@ -22,6 +22,9 @@ class IdBitmap {
   explicit IdBitmap(std::span<const IdRange> ranges);
   // Roaring's portable format. Throws FormatError.
   explicit IdBitmap(std::span<const std::byte> bytes);
+  // The ids of another set, or those of one sign alone, with their top bit flipped.
+  enum class Part : std::uint8_t { all, negative, not_negative };
+  IdBitmap(const IdBitmap& other, Part part);
   IdBitmap(const IdBitmap&) = delete;
   IdBitmap& operator=(const IdBitmap&) = delete;
   ~IdBitmap();

@@ -12,14 +12,14 @@ namespace culmen {
 namespace {
 
 // Ascending and disjoint.
-std::vector<IdRange> merged(std::vector<IdRange> ranges) {
+std::vector<IdRange> merged(std::vector<IdRange> ranges, IdType type) {
   std::sort(ranges.begin(), ranges.end(),
             [](const IdRange& a, const IdRange& b) { return a.first < b.first; });
   std::vector<IdRange> result;
   for (const IdRange& range : ranges) {
     if (range.first > range.last)
-      throw InvalidArgument("no id is in the range from " + std::to_string(range.first) + " to " +
-                            std::to_string(range.last));
+      throw InvalidArgument("no id is in the range from " + id_text(range.first, type) + " to " +
+                            id_text(range.last, type));
     if (result.empty() || range.first > result.back().last) {
       result.push_back(range);
     } else {
@@ -29,7 +29,7 @@ std::vector<IdRange> merged(std::vector<IdRange> ranges) {
   return result;
 }
 
-void check_size(std::span<const IdRange> ranges) {
+void check_size(std::span<const IdRange> ranges, IdType type) {
   std::uint64_t left = IdSet::kMaxIdsOfRanges;
   for (const IdRange& range : ranges) {
     const std::uint64_t distance =
@@ -38,7 +38,7 @@ void check_size(std::span<const IdRange> ranges) {
       throw InvalidArgument(
           "ranges of more than 2^36 ids are too much for a set: test the id itself, as in id "
           "between " +
-          std::to_string(range.first) + " and " + std::to_string(range.last));
+          id_text(range.first, type) + " and " + id_text(range.last, type));
     left -= distance + 1;
   }
 }
@@ -57,19 +57,31 @@ std::vector<IdRange> cut(std::span<const IdRange> ranges) {
 
 }  // namespace
 
-IdSet::IdSet(std::span<const std::int64_t> ids) : IdSet(std::make_shared<const IdBitmap>(ids)) {}
+IdSet::IdSet(std::span<const std::int64_t> ids, IdType type)
+    : IdSet(std::make_shared<const IdBitmap>(ids), type) {}
 
-IdSet::IdSet(std::shared_ptr<const IdBitmap> bitmap) : bitmap_(std::move(bitmap)) {}
+IdSet::IdSet(std::shared_ptr<const IdBitmap> bitmap, IdType type) : bitmap_(std::move(bitmap)), type_(type) {}
 
-IdSet IdSet::of_ranges(std::span<const IdRange> ranges) {
-  const std::vector<IdRange> disjoint = merged({ranges.begin(), ranges.end()});
-  check_size(disjoint);
+IdSet IdSet::of_ranges(std::span<const IdRange> ranges, IdType type) {
+  const std::vector<IdRange> disjoint = merged({ranges.begin(), ranges.end()}, type);
+  check_size(disjoint, type);
   const std::vector<IdRange> of_groups = cut(disjoint);
-  return IdSet(std::make_shared<const IdBitmap>(std::span<const IdRange>(of_groups)));
+  return IdSet(std::make_shared<const IdBitmap>(std::span<const IdRange>(of_groups)), type);
 }
 
-IdSet IdSet::from_bytes(std::span<const std::byte> bytes) {
-  return IdSet(std::make_shared<const IdBitmap>(bytes));
+// Bytes hold the numbers, with the bits of an int64 or a uint64.
+IdSet IdSet::from_bytes(std::span<const std::byte> bytes, IdType type) {
+  auto bitmap = std::make_shared<const IdBitmap>(bytes);
+  if (type == IdType::uint64) bitmap = std::make_shared<const IdBitmap>(*bitmap, IdBitmap::Part::all);
+  return {std::move(bitmap), type};
+}
+
+IdSet IdSet::as(IdType type) const {
+  if (type == type_) return *this;
+  // Numbers below 2^63, which both types have.
+  const IdBitmap::Part shared =
+      type_ == IdType::int64 ? IdBitmap::Part::not_negative : IdBitmap::Part::negative;
+  return {std::make_shared<const IdBitmap>(bitmap(), shared), type};
 }
 
 const IdBitmap& IdSet::bitmap() const {
@@ -78,7 +90,8 @@ const IdBitmap& IdSet::bitmap() const {
 }
 
 std::vector<std::byte> IdSet::to_bytes() const {
-  return bitmap().to_bytes();
+  if (type_ == IdType::int64) return bitmap().to_bytes();
+  return IdBitmap(bitmap(), IdBitmap::Part::all).to_bytes();
 }
 
 std::uint64_t IdSet::size() const {
@@ -94,7 +107,7 @@ std::vector<std::int64_t> IdSet::ids() const {
 }
 
 bool operator==(const IdSet& a, const IdSet& b) {
-  return a.bitmap_ == b.bitmap_ || a.bitmap() == b.bitmap();
+  return a.type_ == b.type_ && (a.bitmap_ == b.bitmap_ || a.bitmap() == b.bitmap());
 }
 
 }  // namespace culmen

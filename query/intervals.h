@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "culmen/filter.h"
+#include "query/literal.h"
 
 namespace culmen {
 
@@ -41,24 +42,28 @@ struct IntervalDomain<double> {
 
   // The largest double that is not above the literal, and the smallest that is not below it.
   static std::optional<double> at_most(const Literal& literal) {
-    if (const double* value = std::get_if<double>(&literal)) return *value;
-    const std::int64_t wanted = std::get<std::int64_t>(literal);
-    const auto nearest = static_cast<double>(wanted);
-    return is_above(nearest, wanted) ? before(nearest) : nearest;
+    const double nearest = nearest_double(literal);
+    return is_above(nearest, literal) ? before(nearest) : nearest;
   }
   static std::optional<double> at_least(const Literal& literal) {
     const double below = *at_most(literal);
-    const std::int64_t* wanted = std::get_if<std::int64_t>(&literal);
-    return wanted == nullptr || !is_below(below, *wanted) ? below : after(below);
+    return is_below(below, literal) ? after(below) : below;
   }
 
  private:
-  // Exact comparisons of an integer with the double that is nearest to it, or the one before.
-  static bool is_above(double x, std::int64_t wanted) {
-    return x >= 0x1p63 || static_cast<std::int64_t>(x) > wanted;
+  // Exact comparisons of an integer with the double that is nearest to it, or the one before. A double is neither above
+  // nor below itself.
+  static bool is_above(double x, const Literal& wanted) {
+    if (const auto* large = std::get_if<LargeInteger>(&wanted))
+      return x >= 0x1p64 || static_cast<std::uint64_t>(x) > large->value;
+    const auto* integer = std::get_if<std::int64_t>(&wanted);
+    return integer != nullptr && (x >= 0x1p63 || static_cast<std::int64_t>(x) > *integer);
   }
-  static bool is_below(double x, std::int64_t wanted) {
-    return x < 0x1p63 && static_cast<std::int64_t>(x) < wanted;
+  static bool is_below(double x, const Literal& wanted) {
+    if (const auto* large = std::get_if<LargeInteger>(&wanted))
+      return x < 0x1p64 && static_cast<std::uint64_t>(x) < large->value;
+    const auto* integer = std::get_if<std::int64_t>(&wanted);
+    return integer != nullptr && x < 0x1p63 && static_cast<std::int64_t>(x) < *integer;
   }
 };
 
@@ -72,16 +77,23 @@ struct IntervalDomain<std::int64_t> {
   // None: no integer is so small, or so large.
   static std::optional<std::int64_t> at_most(const Literal& literal) {
     if (const std::int64_t* value = std::get_if<std::int64_t>(&literal)) return *value;
+    if (const LargeInteger* large = std::get_if<LargeInteger>(&literal))
+      return fits(*large) ? static_cast<std::int64_t>(large->value) : kHighest;
     const double value = std::floor(std::get<double>(literal));
     if (value < -0x1p63) return {};
     return value >= 0x1p63 ? kHighest : static_cast<std::int64_t>(value);
   }
   static std::optional<std::int64_t> at_least(const Literal& literal) {
     if (const std::int64_t* value = std::get_if<std::int64_t>(&literal)) return *value;
+    if (const LargeInteger* large = std::get_if<LargeInteger>(&literal))
+      return fits(*large) ? std::optional(static_cast<std::int64_t>(large->value)) : std::nullopt;
     const double value = std::ceil(std::get<double>(literal));
     if (value >= 0x1p63) return {};
     return value < -0x1p63 ? kLowest : static_cast<std::int64_t>(value);
   }
+
+ private:
+  static bool fits(const LargeInteger& integer) { return integer.value <= std::uint64_t{kHighest}; }
 };
 
 template <typename T>

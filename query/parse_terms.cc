@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "query/function_terms.h"
+#include "query/literal.h"
 #include "query/resolve.h"
 #include "query/text_cursor.h"
 
@@ -39,7 +40,7 @@ class TermsParser : private TextCursor {
     skip_space();
     double weight = 1;
     if (const std::optional<Literal> factor = number()) {
-      weight = as_double(*factor);
+      weight = nearest_double(*factor);
       require('*');
       skip_space();
     }
@@ -88,11 +89,11 @@ class TermsParser : private TextCursor {
     if (name == "log1p") return ScoreTerm::log1p(std::move(on));
     if (name == "sqrt") return ScoreTerm::sqrt(std::move(on));
     require(',');
-    if (name == "saturate") return ScoreTerm::saturate(std::move(on), as_double(number_here()));
+    if (name == "saturate") return ScoreTerm::saturate(std::move(on), nearest_double(number_here()));
     Literal origin = literal();
     if (name == "near") return ScoreTerm::near(std::move(on), std::move(origin));
     require(',');
-    const double scale = as_double(number_here());
+    const double scale = nearest_double(number_here());
     return ScoreTerm::decay(std::move(on), std::move(origin), scale,
                             take(',') ? shape() : TermFunction::decay_exp);
   }
@@ -134,11 +135,6 @@ class TermsParser : private TextCursor {
     if (name == "exp") return TermFunction::decay_exp;
     if (name == "gauss") return TermFunction::decay_gauss;
     fail_at(start, "expected linear, exp or gauss");
-  }
-
-  static double as_double(const Literal& literal) {
-    const std::int64_t* const integer = std::get_if<std::int64_t>(&literal);
-    return integer != nullptr ? static_cast<double>(*integer) : std::get<double>(literal);
   }
 
   const Snapshot& snapshot_;

@@ -1,5 +1,6 @@
 #include "query/predicate.h"
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -31,6 +32,34 @@ Intervals<T> numbers_of(const Condition& condition, const ColumnFormat& format) 
   std::vector<Limits<T>> literals;
   for (const Literal& literal : condition.values) literals.push_back(limits_of<T>(literal, format));
   return numbers_that_satisfy<T>(condition.comparison, literals);
+}
+
+// Where a number is among the ids of IdType::uint64.
+Limits<std::int64_t> limits_among_uint64(const Literal& literal) {
+  using Domain = IntervalDomain<std::int64_t>;
+  const auto point = [](std::uint64_t number) -> Limits<std::int64_t> {
+    return {id_of_uint64(number), id_of_uint64(number)};
+  };
+  if (const auto* large = std::get_if<LargeInteger>(&literal)) return point(large->value);
+  if (const auto* integer = std::get_if<std::int64_t>(&literal)) {
+    if (*integer >= 0) return point(static_cast<std::uint64_t>(*integer));
+    return {{}, Domain::kLowest};
+  }
+  const double number = std::get<double>(literal);
+  if (number < 0) return {{}, Domain::kLowest};
+  if (number >= 0x1p64) return {Domain::kHighest, {}};
+  // The next integer may be 2^64.
+  const double above = std::ceil(number);
+  Limits<std::int64_t> limits = point(static_cast<std::uint64_t>(number));
+  limits.at_least =
+      above < 0x1p64 ? std::optional(id_of_uint64(static_cast<std::uint64_t>(above))) : std::nullopt;
+  return limits;
+}
+
+Keys uint64_ids_of(const Condition& condition) {
+  std::vector<Limits<std::int64_t>> literals;
+  for (const Literal& literal : condition.values) literals.push_back(limits_among_uint64(literal));
+  return numbers_that_satisfy<std::int64_t>(condition.comparison, literals);
 }
 
 // The same set, as keys of numbers.
@@ -180,7 +209,8 @@ class FilterCompiler {
     return {.kind = kind == Kind::all_of ? Kind::everything : Kind::nothing};
   }
 
-  static Predicate id_set(const IdSet& ids, bool negate) {
+  Predicate id_set(const IdSet& given, bool negate) const {
+    const IdSet ids = given.as(snapshot_.id_type);
     if (ids.empty()) return {.kind = negate ? Kind::everything : Kind::nothing};
     return {.kind = Kind::id_set, .ids = ids, .passes_others = negate};
   }
@@ -212,6 +242,8 @@ class FilterCompiler {
   }
 
   Keys keys_that_satisfy(const Condition& condition, const FilterColumn& column) const {
+    if (column.kind == FilterColumn::Kind::id && snapshot_.id_type == IdType::uint64)
+      return uint64_ids_of(condition);
     const ColumnFormat& format = format_of(column, snapshot_);
     if (format.type == ColumnType::text) {
       const auto& texts = snapshot_.dictionaries[static_cast<std::size_t>(column.position)];

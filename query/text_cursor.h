@@ -112,6 +112,9 @@ class TextCursor {
     std::int64_t integer = 0;
     const auto [integer_end, integer_error] = std::from_chars(first, last, integer);
     if (integer_error == std::errc() && integer_end == end) return integer;
+    std::uint64_t large = 0;
+    const auto [large_end, large_error] = std::from_chars(first, last, large);
+    if (large_error == std::errc() && large_end == end) return LargeInteger{large};
     return value;
   }
 

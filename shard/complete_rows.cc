@@ -8,6 +8,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
+#include "index/write/normalize.h"
 
 namespace culmen {
 namespace {
@@ -30,8 +31,8 @@ std::vector<Row> found_rows(const AnyIndex& index, const TableView& table) {
   std::vector<std::optional<Row>> found = index.get(table.ids);
   for (std::size_t row = 0; row < found.size(); ++row) {
     if (!found[row])
-      throw RowError(row,
-                     "id " + std::to_string(table.ids[row]) + " is not in the index; upsert inserts rows");
+      throw RowError(
+          row, "id " + id_text(table.ids[row], table.id_type) + " is not in the index; upsert inserts rows");
     rows.push_back(std::move(*found[row]));
   }
   return rows;
@@ -45,6 +46,7 @@ CompleteRows::CompleteRows(const AnyIndex& index, const TableView& table) : view
   check_names(table, schema);
   if (table.ids.size() != table.num_rows)
     throw InvalidArgument("an update needs the ids of the rows that it changes");
+  check_given_ids(table, schema.id_type);
   rows_ = found_rows(index, table);
   complete(schema, table);
 }

@@ -21,7 +21,7 @@ constexpr std::string_view kAnswersName = "CLMA";
 constexpr std::uint32_t kAnswersVersion = 1;
 
 enum class ColumnKind : std::uint8_t { id, position, name };
-enum class LiteralKind : std::uint8_t { number, integer, text };
+enum class LiteralKind : std::uint8_t { number, integer, text, large_integer };
 
 // ---- Filters
 
@@ -54,6 +54,9 @@ void write_literal(const Literal& literal, ByteWriter& out) {
   } else if (const std::int64_t* integer = std::get_if<std::int64_t>(&literal)) {
     out.choice(LiteralKind::integer);
     out.number(*integer);
+  } else if (const LargeInteger* large = std::get_if<LargeInteger>(&literal)) {
+    out.choice(LiteralKind::large_integer);
+    out.number(large->value);
   } else {
     out.choice(LiteralKind::text);
     out.text(std::get<std::string>(literal));
@@ -61,19 +64,25 @@ void write_literal(const Literal& literal, ByteWriter& out) {
 }
 
 Literal read_literal(ByteReader& in) {
-  switch (in.choice(LiteralKind::text)) {
+  switch (in.choice(LiteralKind::large_integer)) {
     case LiteralKind::number:
       return in.number<double>();
     case LiteralKind::integer:
       return in.number<std::int64_t>();
+    case LiteralKind::large_integer:
+      return LargeInteger{in.number<std::uint64_t>()};
     case LiteralKind::text:
       break;
   }
   return in.text();
 }
 
+// A filter of kind id_set whose set is of uint64; other filters are written with their kind.
+constexpr auto kUint64Set = static_cast<Filter::Kind>(static_cast<int>(Filter::Kind::negation) + 1);
+
 void write_filter(const Filter& filter, ByteWriter& out) {
-  out.choice(filter.kind());
+  const bool is_uint64_set = filter.kind() == Filter::Kind::id_set && filter.ids().type() == IdType::uint64;
+  out.choice(is_uint64_set ? kUint64Set : filter.kind());
   if (filter.kind() == Filter::Kind::condition) {
     const Condition& condition = filter.condition();
     write_column(condition.column, out);
@@ -99,11 +108,12 @@ Filter read_condition(ByteReader& in) {
 
 // depth: what is left for the parts.
 Filter read_filter(ByteReader& in, int depth) {
-  const auto kind = in.choice(Filter::Kind::negation);
+  const auto kind = in.choice(kUint64Set);
   if (kind == Filter::Kind::condition) return read_condition(in);
-  if (kind == Filter::Kind::id_set) {
+  if (kind == Filter::Kind::id_set || kind == kUint64Set) {
     const std::string bytes = in.text();
-    return Filter::ids_in(IdSet::from_bytes(std::as_bytes(std::span(bytes))));
+    const IdType type = kind == kUint64Set ? IdType::uint64 : IdType::int64;
+    return Filter::ids_in(IdSet::from_bytes(std::as_bytes(std::span(bytes)), type));
   }
   const std::size_t count = in.count(1);
   if (depth == 0 && count > 0) in.fail("have a filter that is nested too deep");

@@ -26,6 +26,9 @@ void check_same_columns(const IndexMetadata& shard, const IndexMetadata& first, 
   if (shard.attributes != first.attributes || shard.fields != first.fields ||
       shard.has_labels != first.has_labels || shard.value_type != first.value_type)
     throw FormatError(name + ": its columns are not those of shard 0");
+  if (shard.id_type != first.id_type)
+    throw FormatError(name + ": its ids are " + std::string(id_type_name(shard.id_type)) +
+                      ", those of shard 0 " + std::string(id_type_name(first.id_type)));
 }
 
 }  // namespace culmen

@@ -26,7 +26,7 @@ namespace {
 BuildOptions options_of_shards(const TableView& table, const BuildOptions& options) {
   return with_threads(options.num_threads, [&] {
     const TableStats stats = table_stats(table, options.value_type);
-    check_ids_unique(table.ids);
+    check_ids_unique(table.ids, table.id_type);
     BuildOptions of_shards = options;
     of_shards.value_type = stats.value_type;
     of_shards.stays_on_device = false;

@@ -197,6 +197,7 @@ void ShardedIndex::Core::reserve_below(std::int64_t next_id) {
 std::int64_t ShardedIndex::Core::reserve_ids(std::uint64_t count) {
   return lock_isolated(writer_mutex_, [&] {
     require_writable();
+    require_assigned_ids(snapshot_of(live_.front())->id_type);
     TableView rows;
     rows.num_rows = count;
     std::int64_t after = next_id();

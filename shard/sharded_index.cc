@@ -153,7 +153,8 @@ std::optional<RowRank> ShardedIndex::rank_of(const Query& query, std::int64_t id
   SearchOptions look_up = options;
   look_up.engine = Engine::automatic;
   Watch watch(look_up, 1);
-  const std::vector<Hit> hits = search_shards(*state, only_row(query, id), look_up, watch.if_any()).hits;
+  const std::vector<Hit> hits =
+      search_shards(*state, only_row(query, id, schema().id_type), look_up, watch.if_any()).hits;
   if (hits.empty()) return std::nullopt;
   const double score = hits.front().score;
   return RowRank{count_in_shards(*state, query, {score, id}, options) + 1, score, state->version()};
@@ -335,7 +336,7 @@ std::vector<std::string> ShardedIndex::verify(bool deep) const {
     for (const std::uint32_t leaf : snapshot.order().leaves)
       for (std::uint32_t row = 0; row < snapshot.leaf(leaf).num_rows; ++row)
         if (const std::int64_t id = snapshot.leaf_ids(leaf)[row]; shard_of(id, num_shards) != s)
-          faults.push_back(name + "id " + std::to_string(id) + " belongs to shard " +
+          faults.push_back(name + "id " + id_text(id, snapshot.id_type) + " belongs to shard " +
                            std::to_string(shard_of(id, num_shards)));
   }
   return faults;

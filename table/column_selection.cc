@@ -256,6 +256,10 @@ std::string title_beside_columns(std::string title, const Schema& schema) {
 
 }  // namespace
 
+std::optional<IdType> given_id_type(const ReadOptions& options) {
+  return options.schema ? std::optional(options.schema->id_type) : options.id_type;
+}
+
 std::string id_title(const Schema& schema) {
   return title_beside_columns(schema.id_name.empty() ? "id" : schema.id_name, schema);
 }

@@ -38,6 +38,9 @@ struct ColumnSelection {
 ColumnSelection select_columns(const std::vector<std::string>& names, const ReadOptions& options,
                                const std::string& file, bool by_position = false);
 
+// The type of ids that the options or their schema say; nullopt: neither.
+std::optional<IdType> given_id_type(const ReadOptions& options);
+
 // What files written from the index call the columns of ids and labels: as the table did, or "id" and "label"; behind
 // "row." while an attribute or a field is called so. select_columns finds them by these names.
 std::string id_title(const Schema& schema);

@@ -131,7 +131,7 @@ void BatchSink::wait() {
 }
 
 void BatchSink::hand_out() {
-  if (options_.unique_ids && schema_->id) check_csv_ids(ids_, lines_, name_, *schema_);
+  if (options_.unique_ids && schema_->id) check_csv_ids(ids_, *schema_->id_type, lines_, name_, *schema_);
   take_({view(), first_row_, num_seen_ - first_row_,
          [this](std::size_t row) { return place_of_line(name_, lines_.line_of(row)); }});
   totals_.num_rows += columns_.num_rows();
@@ -159,6 +159,7 @@ TableView BatchSink::view() const {
     }
   }
   view.ids = ids_;
+  if (schema_->id) view.id_type = *schema_->id_type;
   view.labels = labels_.view();
   view.dropped_rows = dropped_rows_;
   if (schema_->id) view.id_name = schema_->names[*schema_->id];
@@ -196,9 +197,11 @@ BatchTotals read_found(ByteSource& source, const std::string& name, const ReadOp
                        const FoundDialect& found, const BatchOptions& batches,
                        const std::function<void(const TableBatch&)>& take, const CsvTuning& tuning) {
   BatchTotals totals;
+  ReadOptions with_id_type = options;  // ids of later batches cannot tell
+  with_id_type.id_type = given_id_type(options).value_or(IdType::int64);
   with_threads(options.num_threads, [&] {
     BatchSink sink(name, options, batches, take);
-    CsvParser parser(source, name, options, found, tuning, ReadPolicy::as_it_comes, true);
+    CsvParser parser(source, name, with_id_type, found, tuning, ReadPolicy::as_it_comes, true);
     parser.skip(batches.skip_rows);
     parser.hinting([&] {
       parser.parse(sink);

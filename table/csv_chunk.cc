@@ -36,6 +36,7 @@ void CsvRows::clear(const CsvSchema& schema) {
   for (TextCells& cells : texts) cells.cut(0);
   missing.clear();
   ids.clear();
+  id_range = {};
   lines.clear();
   labels.cut(0);
   kinds.assign(schema.columns.size(), {});
@@ -161,6 +162,7 @@ void CsvChunkParser::end_row(std::uint64_t num_lines, CsvRows& rows) const {
     undo_row(rows);
   } else {
     rows.lines.add(rows.num_rows, rows.num_lines);
+    if (schema_.id && !schema_.id_type) rows.id_range.add(rows.num_rows, rows.ids.back(), row_has_large_id_);
     ++rows.num_rows;
   }
   rows.num_lines += num_lines;
@@ -302,14 +304,15 @@ bool CsvChunkParser::parse_text_cell(const Target& target, CsvRows& rows) {
 
 bool CsvChunkParser::parse_id(const Target& target, CsvRows& rows) {
   const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
-  const ParsedInteger id = parse_integer(text);
-  rows.ids.push_back(id.value);
+  const CellId id = parse_cell_id(text, schema_.id_type);
+  rows.ids.push_back(id.id);
+  row_has_large_id_ = id.is_large;
   if (id.kind == NumberKind::finite) return true;
   const bool drops = id.kind == NumberKind::empty && schema_.nulls == NullPolicy::drop;
   row_has_null_ |= drops;
   return drops ||
-         refuse(target.position, "a 64-bit integer", text,
-                id.kind == NumberKind::out_of_range ? ", beyond the range of int64" : "",
+         refuse(target.position, expected_id(schema_.id_type), text,
+                id.kind == NumberKind::out_of_range ? reason_of_range(schema_.id_type) : "",
                 id.kind == NumberKind::empty ? InputError::Remedy::drop_nulls : InputError::Remedy::none);
 }
 

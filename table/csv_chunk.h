@@ -11,6 +11,7 @@
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
+#include "table/cell_id.h"
 #include "table/csv_faults.h"
 #include "table/csv_record.h"
 #include "table/csv_schema.h"
@@ -58,7 +59,8 @@ struct CsvRows {
   std::vector<double> values;
   std::vector<TextCells> texts;      // [num_texts]
   std::vector<MissingCell> missing;  // of columns that are not CellType::number, ascending by row
-  std::vector<std::int64_t> ids;     // [num_rows], or empty
+  std::vector<std::int64_t> ids;     // [num_rows], or empty; their bits as long as no one says their type
+  IdRangeFound id_range;             // of ids whose type no one says
   RowLines lines;                    // [num_rows]; from 0
   TextCells labels;                  // [num_rows], or empty
   std::vector<CellKinds> kinds;      // [num_columns] of those cells that may change a column's type or format
@@ -127,6 +129,7 @@ class CsvChunkParser {
   std::optional<std::int64_t> parse_value(const CsvColumn& column, std::string_view text, CellKinds& kinds);
   std::optional<std::int64_t> parse_time(const CsvColumn& column, std::string_view text, CellKinds& kinds);
   bool parse_text_cell(const Target& target, CsvRows& rows);
+  const char* parse_plain_id(const char* cell, const char* end, CsvRows& rows);
   bool parse_id(const Target& target, CsvRows& rows);
   bool parse_label(const Target& target, CsvRows& rows);
   void set_missing(const Target& target, CsvRows& rows);
@@ -154,6 +157,7 @@ class CsvChunkParser {
   // The current row.
   double* row_values_ = nullptr;
   bool row_has_null_ = false;
+  bool row_has_large_id_ = false;
   const char* fault_position_ = nullptr;
   CsvFault fault_;
 };

@@ -9,6 +9,7 @@
 #include "base/floating_point_scope.h"
 #include "base/utf8.h"
 #include "culmen/error.h"
+#include "table/cell_id.h"
 #include "table/number.h"
 #include "table/text.h"
 
@@ -228,6 +229,7 @@ void CsvParser::name_columns(const RecordSplitter& first_record) {
   selection_ = select_columns(schema_.names, options_, name_, !has_header);
   schema_.id = selection_.id;
   schema_.label = selection_.label;
+  schema_.id_type = given_id_type(options_);
   schema_.has_choice = selection_.has_choice;
 }
 
@@ -303,7 +305,8 @@ std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
 bool CsvParser::is_refused(const RecordSplitter& record) const {
   std::string scratch;
   if (schema_.id) {
-    const NumberKind kind = parse_integer(field_value(record.fields()[*schema_.id], scratch)).kind;
+    const NumberKind kind =
+        parse_cell_id(field_value(record.fields()[*schema_.id], scratch), schema_.id_type).kind;
     if (kind != NumberKind::finite && kind != NumberKind::empty) return true;
   }
   for (const KeptColumn& column : selection_.columns) {

@@ -49,14 +49,27 @@ const char* CsvChunkParser::parse_plain_row(const char* record, const char* end,
   return pos;
 }
 
+// An id without blanks and marks. Returns its end, or nullptr.
+const char* CsvChunkParser::parse_plain_id(const char* cell, const char* end, CsvRows& rows) {
+  rows.ids.push_back(0);
+  row_has_large_id_ = false;
+  if (schema_.id_type != IdType::uint64) {
+    const auto [after, error] = std::from_chars(cell, end, rows.ids.back());
+    if (error == std::errc{}) return after;
+    if (schema_.id_type || error != std::errc::result_out_of_range) return nullptr;
+  }
+  std::uint64_t number = 0;
+  const auto [after, error] = std::from_chars(cell, end, number);
+  if (error != std::errc{}) return nullptr;
+  rows.ids.back() = schema_.id_type ? id_of_uint64(number) : static_cast<std::int64_t>(number);
+  row_has_large_id_ = true;
+  return after;
+}
+
 // A cell of another use. Returns its end, or nullptr.
 const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* cell, const char* end,
                                              CsvRows& rows, std::uint8_t& seen) {
-  if (target.use == Use::id) {
-    rows.ids.push_back(0);
-    const auto [after, error] = std::from_chars(cell, end, rows.ids.back());
-    return error == std::errc{} ? after : nullptr;
-  }
+  if (target.use == Use::id) return parse_plain_id(cell, end, rows);
   if (cell != end && *cell == '"') return parse_plain_quoted(target, cell, end, rows);
   const char* const after = splitter_.find_special(cell, end);
   if (target.use == Use::none) return after;

@@ -27,6 +27,7 @@ class TableSink : public CsvRowSink {
  private:
   void take_dropped(const CsvRows& rows);
   void reserve_for_whole_input(std::size_t num_bytes_used);
+  void settle_ids(const std::string& name);
   void settle_columns(const std::vector<CellKinds>& kinds);
   void add_columns(TableLayout layout);
   ColumnView add_values(CollectedColumn& column);
@@ -37,6 +38,7 @@ class TableSink : public CsvRowSink {
   std::size_t num_rows_ = 0;
   std::vector<CsvColumn> settled_;
   CsvColumns columns_;
+  IdRangeFound id_range_;
   RowLines lines_;
   Table table_;
 };
@@ -51,6 +53,7 @@ void TableSink::take(const CsvWindow& window) {
   std::uint64_t num_lines = window.num_lines_before;
   Labels& labels = table_.labels;
   for (const CsvRows& rows : window.chunks) {
+    id_range_.append(rows.id_range, table_.ids.size());
     table_.ids.insert(table_.ids.end(), rows.ids.begin(), rows.ids.end());
     lines_.append(rows.lines, num_rows_, num_lines + 1);
     const std::uint64_t label_begin = labels.bytes.size();
@@ -84,7 +87,8 @@ void TableSink::reserve_for_whole_input(std::size_t num_bytes_used) {
 
 Table TableSink::finish(const std::string& name, const ReadOptions& options,
                         const std::vector<CellKinds>& kinds) {
-  if (options.unique_ids) check_csv_ids(table_.ids, lines_, name, *schema_);
+  settle_ids(name);
+  if (options.unique_ids) check_csv_ids(table_.ids, table_.id_type, lines_, name, *schema_);
   table_.num_rows = num_rows_;
   if (schema_->id) table_.id_name = schema_->names[*schema_->id];
   if (schema_->label) table_.label_name = schema_->names[*schema_->label];
@@ -94,6 +98,18 @@ Table TableSink::finish(const std::string& name, const ReadOptions& options,
     return place_of_line(name, lines.line_of(row));
   };
   return std::move(table_);
+}
+
+void TableSink::settle_ids(const std::string& name) {
+  table_.id_type = schema_->id_type.value_or(id_range_.type());
+  if (schema_->id_type || !id_range_.large) return;
+  if (id_range_.negative)
+    throw_csv_fault(
+        name, lines_.line_of(*id_range_.negative), *schema_->id + 1,
+        "expected " + std::string(expected_id(IdType::uint64)) + ", found " +
+            std::to_string(table_.ids[*id_range_.negative]) + ": ids of 2^63 and more, as on line " +
+            std::to_string(lines_.line_of(*id_range_.large)) + ", are uint64, and then none is negative");
+  make_uint64_ids(table_.ids);
 }
 
 // Where a guess was not wrong, but not quite right.
@@ -173,14 +189,14 @@ std::exception_ptr parse_until_fault(CsvParser& parser, TableSink& sink) {
 
 }  // namespace
 
-void check_csv_ids(std::span<const std::int64_t> ids, const RowLines& lines, const std::string& name,
-                   const CsvSchema& schema) {
+void check_csv_ids(std::span<const std::int64_t> ids, IdType type, const RowLines& lines,
+                   const std::string& name, const CsvSchema& schema) {
   const std::optional<RepeatedId> repeated = find_repeated_id(ids);
   if (!repeated) return;
   const std::size_t column = *schema.id;
   throw_csv_fault(name, lines.line_of(repeated->second_row), column + 1,
                   "expected unique ids in column " + quote_excerpt(schema.names[column]) + ", found " +
-                      std::to_string(ids[repeated->second_row]) + " again (first on line " +
+                      id_text(ids[repeated->second_row], type) + " again (first on line " +
                       std::to_string(lines.line_of(repeated->first_row)) + ")");
 }
 

@@ -20,7 +20,7 @@ Table read_json_lines(std::unique_ptr<ByteSource> lines, const std::string& name
                       const CsvTuning& tuning = {});
 
 // Throws for the first row whose id has appeared before; the text names both lines.
-void check_csv_ids(std::span<const std::int64_t> ids, const RowLines& lines, const std::string& name,
-                   const CsvSchema& schema);
+void check_csv_ids(std::span<const std::int64_t> ids, IdType type, const RowLines& lines,
+                   const std::string& name, const CsvSchema& schema);
 
 }  // namespace culmen::io

@@ -40,6 +40,7 @@ struct CsvSchema {
   std::size_t num_texts = 0;
   std::optional<std::size_t> id;  // positions in the file
   std::optional<std::size_t> label;
+  std::optional<IdType> id_type;  // nullopt: all ids tell
   std::string id_name = {}, label_name = {};
   bool has_choice = false;  // ReadOptions::columns says what is kept
   char delimiter = ',';

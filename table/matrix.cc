@@ -14,6 +14,7 @@
 
 #include "base/with_threads.h"
 #include "culmen/error.h"
+#include "table/cell_id.h"
 #include "table/column_selection.h"
 #include "table/matrix_values.h"
 #include "table/text.h"
@@ -84,6 +85,7 @@ class MatrixReader {
   void drop_null_rows();
   T* remove_rows(T* begin, std::size_t row_elements) const;
   void take_ids(Table& table) const;
+  void make_unsigned(Table& table) const;
   Table finish();
 
   // The first value of a column, and the distance from one row to the next.
@@ -273,6 +275,8 @@ void MatrixReader<T>::take_ids(Table& table) const {
   for (std::size_t row = 0; row < num_rows_; ++row) {
     table.ids[row] = static_cast<std::int64_t>(first[row * row_stride()]);
   }
+  table.id_type = given_id_type(options_).value_or(IdType::int64);  // no format has uint64
+  if (table.id_type == IdType::uint64) make_unsigned(table);
   if (!options_.unique_ids) return;
   const std::size_t first_row = std::min<std::size_t>(num_rows_, format_.num_unchecked_rows);
   const auto ids = std::span<const std::int64_t>(table.ids).subspan(first_row);
@@ -280,8 +284,18 @@ void MatrixReader<T>::take_ids(Table& table) const {
   if (!repeated) return;
   throw InputError(name_ + ": row " + row_text(first_row + repeated->second_row) + ", column " +
                    quote_excerpt(table.id_name) + ": expected unique ids, found " +
-                   std::to_string(ids[repeated->second_row]) + " again (first in row " +
+                   id_text(ids[repeated->second_row], table.id_type) + " again (first in row " +
                    row_text(first_row + repeated->first_row) + ")");
+}
+
+template <Element T>
+void MatrixReader<T>::make_unsigned(Table& table) const {
+  const auto negative = std::ranges::find_if(table.ids, [](std::int64_t id) { return id < 0; });
+  if (negative != table.ids.end())
+    throw InputError(name_ + ": row " + row_text(static_cast<std::size_t>(negative - table.ids.begin())) +
+                     ", column " + quote_excerpt(table.id_name) + ": expected " +
+                     std::string(expected_id(IdType::uint64)) + ", found " + std::to_string(*negative));
+  make_uint64_ids(table.ids);
 }
 
 template <Element T>

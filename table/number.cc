@@ -111,15 +111,27 @@ ParsedNumber parse_number(std::string_view text) {
   return classify(text, value);
 }
 
-ParsedInteger parse_integer(std::string_view text) {
+template <typename Parsed>
+static Parsed parse_whole(std::string_view text) {
   text = trim_blanks(text);
   if (text.empty()) return {NumberKind::empty, 0};
   text = drop_plus(text);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  Parsed parsed{NumberKind::finite, 0};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed.value);
   if (error == std::errc::invalid_argument || end != text.data() + text.size()) return {};
   if (error == std::errc::result_out_of_range) return {NumberKind::out_of_range, 0};
-  return {NumberKind::finite, value};
+  return parsed;
+}
+
+ParsedInteger parse_integer(std::string_view text) {
+  return parse_whole<ParsedInteger>(text);
+}
+
+ParsedUnsigned parse_unsigned(std::string_view text) {
+  const ParsedUnsigned number = parse_whole<ParsedUnsigned>(text);
+  if (number.kind != NumberKind::not_a_number || !trim_blanks(text).starts_with('-')) return number;
+  const bool is_negative = parse_whole<ParsedInteger>(text).kind != NumberKind::not_a_number;
+  return {is_negative ? NumberKind::out_of_range : NumberKind::not_a_number, 0};
 }
 
 }  // namespace culmen::io

@@ -43,7 +43,13 @@ struct ParsedInteger {
   std::int64_t value = 0;
 };
 
-// Parses a decimal int64. "7.0" and "1e3" are refused.
+struct ParsedUnsigned {
+  NumberKind kind = NumberKind::not_a_number;  // as ParsedInteger's; a negative integer is out_of_range
+  std::uint64_t value = 0;
+};
+
+// Parse a decimal int64 or uint64. "7.0" and "1e3" are refused.
 ParsedInteger parse_integer(std::string_view text);
+ParsedUnsigned parse_unsigned(std::string_view text);
 
 }  // namespace culmen::io

@@ -17,9 +17,14 @@
 namespace culmen::io {
 namespace {
 
-void append_digits(std::int64_t value, std::string& text) {
+template <std::integral Integer>
+void append_digits(Integer value, std::string& text) {
   char digits[32];
   text.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
+}
+
+void append_id(std::int64_t id, IdType type, std::string& text) {
+  type == IdType::uint64 ? append_digits(uint64_of_id(id), text) : append_digits(id, text);
 }
 
 // 1999 -> "19.99", 1950 -> "19.5"
@@ -137,7 +142,7 @@ void append_csv_rows(const TableView& table, std::size_t first, std::size_t end,
   text.reserve((end - first) * (table.columns.size() + table.fields.size() + 2) * kUsualCellBytes);
   for (std::size_t row = first; row < end; ++row) {
     if (!table.ids.empty()) {
-      append_digits(table.ids[row], text);
+      append_id(table.ids[row], table.id_type, text);
       text.push_back(',');
     }
     if (!table.labels.empty()) {

@@ -206,7 +206,7 @@ std::vector<ColumnStats> DeviceLoader::stats_of_chunks(IdStats& ids) {
 
 // If two ids are equal, the host check throws with the message.
 void DeviceLoader::check_ids() {
-  if (!finds_unique_ids()) check_ids_unique(table_.ids);
+  if (!finds_unique_ids()) check_ids_unique(table_.ids, table_.id_type);
 }
 
 // On the first device if there is room to sort all ids.

@@ -8,6 +8,7 @@
 #include "culmen/error.h"
 #include "culmen/filter.h"
 #include "culmen/id_set.h"
+#include "culmen/id_type.h"
 #include "culmen/index.h"
 #include "culmen/info.h"
 #include "culmen/open.h"

@@ -25,10 +25,17 @@ namespace culmen {
 // A column of the index: an attribute by its position (from 0), an attribute or a filter column by its name.
 using AttributeRef = std::variant<int, std::string>;
 
+// An integer that an int64 may not hold: 2^63 and more.
+struct LargeInteger {
+  std::uint64_t value = 0;
+
+  friend bool operator==(const LargeInteger&, const LargeInteger&) = default;
+};
+
 // What a filter compares with. Integers are not rounded: ids, and timestamps in nanoseconds, exceed what a double holds
 // exactly. Texts compare with texts, by bytes, and as '2025-06-01' or '2025-06-01 12:30:00' with dates and timestamps,
 // which no number is compared with; a date is its midnight. Booleans compare with 0 and 1. A zone, 'Z' or '+02:00', is for columns that have one; without it, the text is in UTC.
-using Literal = std::variant<double, std::int64_t, std::string>;
+using Literal = std::variant<double, std::int64_t, std::string, LargeInteger>;
 
 class Filter;
 

@@ -13,6 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "culmen/id_type.h"
+
 namespace culmen {
 
 class IdBitmap;
@@ -23,36 +25,45 @@ struct IdRange {
   std::int64_t last = 0;
 };
 
+// A set of numbers. It fits indexes of either IdType, where numbers that no id can be find no row. Searches of an index of
+// the other type make a copy of the set each: give it the index's.
 class IdSet {
  public:
   // Of all ranges of a set together. More ids in a row are for a condition: id_col().between(first, last).
   static constexpr std::uint64_t kMaxIdsOfRanges = std::uint64_t{1} << 36;
 
-  IdSet() = default;                                  // empty
-  explicit IdSet(std::span<const std::int64_t> ids);  // in any order, each any number of times
+  IdSet() = default;  // empty
+  // In any order, each any number of times, as the type says (culmen/id_type.h).
+  explicit IdSet(std::span<const std::int64_t> ids, IdType type = IdType::int64);
   // Ranges in any order, which may overlap. Throws InvalidArgument for a range whose first id exceeds its last one, and
   // for more than kMaxIdsOfRanges.
-  static IdSet of_ranges(std::span<const IdRange> ranges);
+  static IdSet of_ranges(std::span<const IdRange> ranges, IdType type = IdType::int64);
 
-  // Reads Roaring's portable format for 64 bits, which CRoaring, Java, Go and pyroaring's BitMap64 write. A number of
-  // 2^63 or more is the negative id with the same bits. Throws FormatError, which names the byte, for all other bytes.
-  static IdSet from_bytes(std::span<const std::byte> bytes);
+  // Reads Roaring's portable format for 64 bits, which CRoaring, Java, Go and pyroaring's BitMap64 write. For
+  // IdType::int64 a number of 2^63 or more is the negative id with the same bits. Throws FormatError, which names the
+  // byte, for all other bytes.
+  static IdSet from_bytes(std::span<const std::byte> bytes, IdType type = IdType::int64);
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
+
+  [[nodiscard]] IdType type() const { return type_; }
+  // The same numbers, but for those that the type lacks.
+  [[nodiscard]] IdSet as(IdType type) const;
 
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] bool contains(std::int64_t id) const;
   [[nodiscard]] std::vector<std::int64_t> ids() const;  // ascending
 
-  // The same ids.
+  // The same ids of the same type.
   friend bool operator==(const IdSet& a, const IdSet& b);
 
   const IdBitmap& bitmap() const;  // for culmen's own code
 
  private:
-  explicit IdSet(std::shared_ptr<const IdBitmap> bitmap);
+  IdSet(std::shared_ptr<const IdBitmap> bitmap, IdType type);
 
   std::shared_ptr<const IdBitmap> bitmap_;  // null: empty
+  IdType type_ = IdType::int64;
 };
 
 }  // namespace culmen

@@ -35,6 +35,7 @@ struct IndexInfo {
   std::vector<FieldInfo> fields;
   ValueType value_type = ValueType::float32;
   bool has_labels = false;
+  IdType id_type = IdType::int64;
   Partitioning partitioning = Partitioning::kd;
   Shells shells = Shells::sums;            // none: left out, although there are enough partitions for them
   RowOrder row_order = RowOrder::largest;  // meaningless beyond 64 attributes
@@ -48,7 +49,8 @@ struct IndexInfo {
   std::uint64_t data_bytes = 0;      // attributes and ids of the rows
   std::uint64_t overhead_bytes = 0;  // tree, bounds, bookkeeping and empty slots
   std::uint64_t code_bytes = 0;      // codes (quantized values), in memory only and not counted above
-  std::int64_t next_id = 0;          // what the next row without an id would get
+  std::int64_t next_id =
+      0;  // what the next row without an id would get; 0 where none is assigned (IdType::uint64)
   std::uint64_t rounded_values = 0;  // values changed by ValueType::float32
   // Identifies the index, 32 hexadecimal digits: drawn when it is saved to a directory, and kept through all changes
   // there. Empty if it was not opened from a directory.

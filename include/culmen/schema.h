@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "culmen/id_type.h"
+
 namespace culmen {
 
 inline constexpr int kMaxAttributes = 1024;
@@ -108,6 +110,7 @@ struct Schema {
   std::vector<Field> fields = {};  // up to kMaxFields
   // The columns of the table that hold ids and labels, where they have names.
   std::string id_name = {}, label_name = {};
+  IdType id_type = IdType::int64;
 };
 
 }  // namespace culmen

@@ -116,14 +116,16 @@ struct TableView {
   std::size_t num_rows = 0;
   std::vector<Attribute> attributes;  // [num_attributes], names unique and not empty
   std::vector<ColumnView> columns;    // [num_attributes] of num_rows values
-  std::span<const std::int64_t> ids;  // [num_rows], unique but for Duplicates; empty: the rows' numbers
-  LabelsView labels;                  // [num_rows]; empty: none
+  // [num_rows], unique but for Duplicates, as id_type says; empty: the rows' numbers, and then id_type is int64
+  std::span<const std::int64_t> ids;
+  LabelsView labels;  // [num_rows]; empty: none
   // Rows are numbered 0, 1, 2, ... in order, dropped rows included. These are the numbers of the dropped rows,
   // ascending; they matter only for a table without ids.
   std::span<const std::uint64_t> dropped_rows = {};
   std::vector<Field> fields = {};             // names differ from each other's and the attributes'
   std::vector<FieldView> field_views = {};    // [num_fields] of num_rows values
   std::string id_name = {}, label_name = {};  // of the columns; an index keeps them (Index::schema)
+  IdType id_type = IdType::int64;             // an index keeps it, too
 
   // The number of ids that are assigned to the table if it has none, those of dropped rows included.
   std::uint64_t num_numbers() const { return num_rows + dropped_rows.size(); }
@@ -176,8 +178,9 @@ struct Table {
   std::vector<Field> fields;
   std::vector<std::variant<ColumnView, Texts>> field_columns;  // [num_fields]; the views point into storage
   std::string id_name;                                         // the id column's name; empty: no ids
-  std::vector<std::int64_t> ids;                               // empty: the rows' numbers
-  std::string label_name;                                      // the label column's name; empty: no labels
+  std::vector<std::int64_t> ids;                               // as id_type says; empty: the rows' numbers
+  IdType id_type = IdType::int64;
+  std::string label_name;  // the label column's name; empty: no labels
   Labels labels;
   std::uint64_t num_dropped_rows = 0;       // by NullPolicy::drop, and those that were rejected
   std::uint64_t num_rejected_rows = 0;      // by ReadOptions::on_rejected_row
@@ -194,8 +197,8 @@ struct Table {
   Table& operator=(const Table&) = delete;
 
   TableView view() const {
-    TableView table = {num_rows,     attributes, columns, ids,     labels.view(),
-                       dropped_rows, fields,     {},      id_name, label_name};
+    TableView table = {num_rows, attributes, columns, ids,        labels.view(), dropped_rows,
+                       fields,   {},         id_name, label_name, id_type};
     for (const auto& column : field_columns) {
       if (const Texts* texts = std::get_if<Texts>(&column)) {
         table.field_views.emplace_back(texts->view());

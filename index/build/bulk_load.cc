@@ -123,7 +123,7 @@ std::int64_t largest_id(const TableView& table) {
 }
 
 void BulkLoader::start() {
-  check_ids_unique(table_.ids);
+  check_ids_unique(table_.ids, table_.id_type);
   const std::int64_t next_id = table_.num_rows == 0 ? 0 : id_after(largest_id(table_));
   snapshot_ = start_snapshot(filled_, options_, next_id);
   coded_ = code_fields(given_);

@@ -36,6 +36,7 @@ std::shared_ptr<Snapshot> start_snapshot(const FilledTable& filled, const BuildO
   snapshot->fields = table.fields;
   snapshot->id_name = table.id_name;
   snapshot->label_name = table.label_name;
+  snapshot->id_type = table.id_type;
   snapshot->dictionaries.resize(table.fields.size());
   snapshot->value_type = filled.stats().value_type;
   snapshot->rounded_values = filled.stats().rounded_values;

@@ -23,6 +23,8 @@ namespace culmen::storage {
 namespace {
 
 constexpr const char* kFormatName = "culmen index";
+// Features.
+constexpr std::string_view kUint64Ids = "uint64_ids";
 constexpr std::size_t kMaxDepth = 4;
 // Limits memory: a parsed value takes many times the bytes of its text.
 constexpr std::size_t kMaxValues = 20'000;
@@ -206,6 +208,11 @@ std::string partitioning_text(const Manifest& manifest) {
   return json_object(members, 1);
 }
 
+std::string features_text(const Manifest& manifest) {
+  if (manifest.id_type == IdType::int64) return json_array({}, 1);
+  return json_array({json_string(std::string(kUint64Ids))}, 1);
+}
+
 std::string log_text(const LogName& log) {
   return json_object({{"number", json_number(log.number)}, {"uuid", json_string(hex_of(log.uuid))}}, 1);
 }
@@ -283,7 +290,8 @@ void check_format(const JsonMembers& all) {
                     ": use the program that wrote it, or build the index again from its table");
   if (all.text("byte_order") != "little") all.fail_on("byte_order", "is not little");
   for (const JsonValue& feature : all.array("features", kMaxValues))
-    all.fail_on("features", "needs " + json_string(feature.text) + ", which this program does not have");
+    if (feature.text != kUint64Ids)
+      all.fail_on("features", "needs " + json_string(feature.text) + ", which this program does not have");
 }
 
 void check_names(const Manifest& manifest, const JsonMembers& all) {
@@ -363,7 +371,7 @@ std::string to_text(const Manifest& manifest) {
                       {"byte_order", json_string("little")},
                       {"exact_sums", json_boolean(manifest.exact_sums)},
                       {"fan_out", json_number(kFanOut)},
-                      {"features", json_array({}, 1)},
+                      {"features", features_text(manifest)},
                       {"fields", json_array(fields, 1)},
                       {"files", files_text(manifest)},
                       {"format", json_string(kFormatName)},
@@ -412,6 +420,8 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
   check_names(manifest, all);
   manifest.id_name = all.text("id_name");
   manifest.label_name = all.text("label_name");
+  // Others are refused above.
+  if (!all.array("features", kMaxValues).empty()) manifest.id_type = IdType::uint64;
   manifest.has_gaps = all.boolean("gaps");
   manifest.value_type = all.choice("value_type", kValueTypes);
   manifest.has_labels = all.boolean("labels");

@@ -164,9 +164,10 @@ class Folder {
     IdState& state = state_of(id);
     if (state.lives && !replace) {
       if (!state.is_new)
-        throw RowError(row, "id " + std::to_string(id) + " is already in the index; upsert replaces rows");
+        throw RowError(row,
+                       "id " + id_text(id, s_.id_type) + " is already in the index; upsert replaces rows");
       if (options_.duplicates == Duplicates::error)
-        throw RowError(row, "id " + std::to_string(id) + " appears twice");
+        throw RowError(row, "id " + id_text(id, s_.id_type) + " appears twice");
       if (options_.duplicates == Duplicates::last) state = {state.was_there, true, true, table, row};
       return;
     }
@@ -255,12 +256,26 @@ class Folder {
 
 }  // namespace
 
+void require_assigned_ids(IdType type) {
+  if (type == IdType::uint64)
+    throw InvalidArgument("an index whose ids are uint64 assigns none: give the rows ids");
+}
+
+void check_given_ids(const TableView& table, IdType type) {
+  if (table.ids.empty() && table.num_numbers() > 0) require_assigned_ids(type);
+  if (!table.ids.empty() && table.id_type != type)
+    throw InvalidArgument("the ids of the rows are " + std::string(id_type_name(table.id_type)) +
+                          ", those of the index " + std::string(id_type_name(type)) +
+                          ": set TableView::id_type, and make the ids as culmen/id_type.h says");
+}
+
 ArrangedTable checked_rows(const TableView& given, const WriteOptions& options, const Snapshot& snapshot,
                            std::uint64_t& rounded_values) {
   ArrangedTable arranged(given, snapshot);
   const TableView& table = arranged.view();
   if (!table.labels.empty() && !snapshot.has_labels)
     throw InvalidArgument("the rows have labels, but the index has none");
+  check_given_ids(table, snapshot.id_type);
   const bool is_float32 = snapshot.value_type == ValueType::float32;
   const ValueType wanted = !is_float32                ? ValueType::float64
                            : options.round_to_float32 ? ValueType::float32

@@ -25,6 +25,10 @@ ArrangedTable checked_rows(const TableView& given, const WriteOptions& options, 
 // there are not as many left.
 std::int64_t assign_ids(const TableView& table, std::int64_t& next_id);
 
+// Throw InvalidArgument if an index with ids of this type assigns none; if it does not take the ids of a table.
+void require_assigned_ids(IdType type);
+void check_given_ids(const TableView& table, IdType type);
+
 // Whether normalize() searches the tree's version, which has to be complete then (TreeWriter::finish_version).
 bool has_filter(const WriteBatch& batch);
 

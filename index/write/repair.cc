@@ -47,6 +47,7 @@ std::shared_ptr<Snapshot> empty_index(const storage::Manifest& manifest) {
                                                 : FieldView(ColumnView(std::span<const double>())));
   table.id_name = manifest.id_name;
   table.label_name = manifest.label_name;
+  table.id_type = manifest.id_type;
   BuildOptions options;
   options.partitioning = manifest.partitioning;
   if (manifest.cluster) options.cluster = manifest.column_name(*manifest.cluster);

@@ -150,6 +150,7 @@ TableView UserRows<T>::view() const {
   for (const UserField& field : fields_) table.field_views.push_back(field.view());
   table.id_name = like_.id_name;
   table.label_name = like_.label_name;
+  table.id_type = like_.id_type;
   return table;
 }
 

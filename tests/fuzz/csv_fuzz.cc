@@ -103,7 +103,8 @@ void compare_batches(std::string_view text, ReadOptions options, char delimiter,
                           .has_labels = !whole.labels.offsets.empty(),
                           .fields = whole.fields,
                           .id_name = whole.id_name,
-                          .label_name = whole.label_name};
+                          .label_name = whole.label_name,
+                          .id_type = whole.id_type};
   options.attributes.clear();
   options.dialect = whole.dialect;
   const BatchOptions batches = {.batch_rows = 1u + sizes % 3u};

@@ -85,7 +85,43 @@ TEST(Filter, ReadsTheLanguageOfSql) {
                  {"1e-5 = price and 3>stars", kPrice == 1e-5 && kStars < 3},
                  {"id = 9007199254740993", id_col() == std::int64_t{9007199254740993}},
                  {"id in (1, 2) or \"id\" > 5", id_col().in({1, 2}) || id_col() > 5},
+                 {"id < 9223372036854775808", id_col() < LargeInteger{std::uint64_t{1} << 63}},
+                 {"18446744073709551615 = id", id_col() == LargeInteger{~std::uint64_t{0}}},
+                 {"id = 18446744073709551616", id_col() == 0x1p64},
                  {"stars = 1.0", kStars == 1.0}});
+}
+
+TEST(Filter, ComparesWithIntegersThatInt64DoesNotHold) {
+  const std::vector<double> values = {0, 0x1p63 - 1024, 0x1p63, 0x1p63 + 2048, 0x1p64 - 2048, 0x1p64};
+  const std::vector<std::int64_t> integers = {-1, 0, 1, std::numeric_limits<std::int64_t>::max(), 3, 4};
+  Index index = Index::build({.num_rows = 6,
+                              .attributes = {{"a"}},
+                              .columns = {ColumnView(values)},
+                              .ids = {},
+                              .labels = {},
+                              .fields = {{"f", FieldRole::filter, {.type = ColumnType::integer}}},
+                              .field_views = {ColumnView(integers)}});
+  const auto count = [&](const Filter& filter) {
+    const std::size_t found = index.search({.weights = {1}, .where = filter}).hits.size();
+    EXPECT_EQ(index.search({.weights = {1}, .where = index.filter(filter.text())}).hits.size(), found);
+    return found;
+  };
+  for (const std::uint64_t more : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1024},
+                                   std::uint64_t{2048}, (std::uint64_t{1} << 63) - 1}) {
+    const LargeInteger limit{(std::uint64_t{1} << 63) + more};
+    std::size_t below = 0, equal = 0;
+    for (const double value : values) {
+      below += static_cast<long double>(value) < static_cast<long double>(limit.value) ? 1 : 0;
+      equal += static_cast<long double>(value) == static_cast<long double>(limit.value) ? 1 : 0;
+    }
+    EXPECT_EQ(count(col("a") < limit), below) << limit.value;
+    EXPECT_EQ(count(col("a") <= limit), below + equal) << limit.value;
+    EXPECT_EQ(count(col("a") == limit), equal) << limit.value;
+    EXPECT_EQ(count(col("a") > limit), 6 - below - equal) << limit.value;
+    EXPECT_EQ(count(col("f") < limit && id_col() < limit), 6U) << limit.value;
+    EXPECT_EQ(count(col("f") >= limit || id_col() == limit), 0U) << limit.value;
+  }
+  EXPECT_EQ(count(col("f") <= LargeInteger{3}), 4U);  // as an int64
 }
 
 TEST(Filter, LetsAttributesBeCalledAnything) {

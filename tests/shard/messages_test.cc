@@ -113,6 +113,13 @@ TEST(ShardMessages, AFilterComesBackFromItsBytes) {
   }
 }
 
+TEST(ShardMessages, NumbersBeyondInt64ComeBack) {
+  const std::int64_t ids[] = {id_of_uint64(3), id_of_uint64(std::uint64_t{1} << 63)};
+  const Filter filter = id_col() >= LargeInteger{std::uint64_t{1} << 63} &&
+                        !Filter::ids_in(IdSet(ids, IdType::uint64)) && Filter::ids_in(IdSet(ids));
+  EXPECT_EQ(decode_filter(encode(filter)), filter);
+}
+
 TEST(ShardMessages, EqualFiltersTakeRoomOnce) {
   Query query{.weights = {1}, .where = col("city") == std::string(1000, 'x')};
   const std::vector<Query> one(1, query), many(10, query);

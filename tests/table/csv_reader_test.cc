@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string>
@@ -307,8 +308,10 @@ TEST(CsvReader, RefusesIdsThatAreNotUniqueIntegers) {
   const std::string expected = "expected a 64-bit integer in column \"id\", found ";
   EXPECT_EQ(error_in("id,a\n7.0,1\n", options), "t.csv:2:1: " + expected + "\"7.0\"");
   EXPECT_EQ(error_in("id,a\nx,1\n", options), "t.csv:2:1: " + expected + "\"x\"");
-  EXPECT_EQ(error_in("id,a\n9223372036854775808,1\n", options),
-            "t.csv:2:1: " + expected + "\"9223372036854775808\", beyond the range of int64");
+  EXPECT_EQ(error_in("id,a\n18446744073709551616,1\n", options),
+            "t.csv:2:1: " + expected + "\"18446744073709551616\", beyond the ranges of int64 and uint64");
+  EXPECT_EQ(error_in("id,a\n-9223372036854775809,1\n", options),
+            "t.csv:2:1: " + expected + "\"-9223372036854775809\", beyond the ranges of int64 and uint64");
   EXPECT_EQ(error_in("id,a\n,1\n", options), "t.csv:2:1: " + expected + "an empty cell");
   EXPECT_EQ(error_in("a,id\n1,5\n2,\"6\"\n3,\"\n5\"\n4,6\n5,5\n", options),
             "t.csv:4:2: " + expected + "\"\\x0a5\"");
@@ -330,6 +333,80 @@ TEST(CsvReader, KeepsIdsThatAFloatCouldNotHold) {
   options.id_column = "id";
   const Table table = parse_csv("id,a\n9007199254740993,1\n9223372036854775807,2\n", "t.csv", options);
   EXPECT_EQ(table.ids, (std::vector<std::int64_t>{9007199254740993, 9223372036854775807}));
+}
+
+constexpr std::uint64_t kLargestNumber = std::numeric_limits<std::uint64_t>::max();
+
+TEST(CsvReader, FindsWhetherIdsAreUnsigned) {
+  ReadOptions options;
+  options.id_column = "id";
+  EXPECT_EQ(parse_csv("id,a\n7,1\n-3,2\n", "t.csv", options).id_type, IdType::int64);
+  for (const char* text : {"id,a\n7,1\n18446744073709551615,2\n", "id,a\n 7,1\n\"+18446744073709551615\",2\n",
+                           "id,a\n0007,1\n018446744073709551615 ,2\n"}) {
+    const Table table = parse_csv(text, "t.csv", options);
+    EXPECT_EQ(table.id_type, IdType::uint64) << text;
+    EXPECT_EQ(table.ids, (std::vector<std::int64_t>{id_of_uint64(7), id_of_uint64(kLargestNumber)})) << text;
+  }
+  const Table lines =
+      parse_json_lines("{\"id\":7,\"a\":1}\n{\"id\":18446744073709551615,\"a\":2}\n", "t.jsonl", options);
+  EXPECT_EQ(lines.id_type, IdType::uint64);
+  EXPECT_EQ(lines.ids, (std::vector<std::int64_t>{id_of_uint64(7), id_of_uint64(kLargestNumber)}));
+}
+
+TEST(CsvReader, RefusesNegativeIdsBesideLargeOnes) {
+  ReadOptions options;
+  options.id_column = "id";
+  EXPECT_EQ(
+      error_in("id,a\n7,1\n9223372036854775808,2\n4,1\n-5,3\n-6,3\n", options),
+      "t.csv:5:1: expected an integer from 0 to 2^64 - 1, found -5: ids of 2^63 and more, as on line 3, "
+      "are uint64, and then none is negative");
+  EXPECT_EQ(
+      error_in("id,a\n9223372036854775809,1\n9223372036854775809,2\n", options),
+      "t.csv:3:1: expected unique ids in column \"id\", found 9223372036854775809 again (first on line 2)");
+  // A row that is left out tells nothing.
+  options.nulls = NullPolicy::drop;
+  const Table table = parse_csv("id,a\n-5,1\n9223372036854775808,\n", "t.csv", options);
+  EXPECT_EQ(table.id_type, IdType::int64);
+  EXPECT_EQ(table.ids, (std::vector<std::int64_t>{-5}));
+}
+
+TEST(CsvReader, TakesIdsAsTheTypeThatIsGiven) {
+  ReadOptions options;
+  options.id_column = "id";
+  options.id_type = IdType::uint64;
+  EXPECT_EQ(parse_csv("id,a\n7,1\n\"9\",2\n", "t.csv", options).ids,
+            (std::vector<std::int64_t>{id_of_uint64(7), id_of_uint64(9)}));
+  for (const char* text : {"id,a\n7,1\n-5,2\n", "id,a\n7,1\n\"-5\",2\n"})
+    EXPECT_EQ(
+        error_in(text, options),
+        "t.csv:3:1: expected an integer from 0 to 2^64 - 1 in column \"id\", found \"-5\", beyond the range "
+        "of uint64, which the ids are");
+  options.id_type = IdType::int64;
+  EXPECT_EQ(error_in("id,a\n7,1\n9223372036854775808,2\n", options),
+            "t.csv:3:1: expected a 64-bit integer in column \"id\", found \"9223372036854775808\", beyond "
+            "the range "
+            "of int64: ids above it need an index of uint64 ids");
+}
+
+TEST(CsvReader, FindsUnsignedIdsInAnyChunk) {
+  ReadOptions options;
+  options.id_column = "id";
+  std::mt19937_64 random(7);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::string text = "id,a\n";
+    std::vector<std::int64_t> small, unsigned_ids;
+    const std::size_t num_rows = 1 + random() % 60;
+    const std::size_t large = random() % (2 * num_rows);  // often none
+    for (std::size_t row = 0; row < num_rows; ++row) {
+      const std::uint64_t number = row == large ? random() | std::uint64_t{1} << 63 : random() >> 1;
+      text += (random() % 4 == 0 ? " " : "") + std::to_string(number) + "," + std::to_string(row) + "\n";
+      small.push_back(static_cast<std::int64_t>(number));
+      unsigned_ids.push_back(id_of_uint64(number));
+    }
+    const Table table = parse_in_tiny_chunks(text, options, {.window_bytes = 200, .chunk_bytes = 40});
+    ASSERT_EQ(table.id_type, large < num_rows ? IdType::uint64 : IdType::int64) << text;
+    ASSERT_EQ(table.ids, large < num_rows ? unsigned_ids : small) << text;
+  }
 }
 
 TEST(CsvReader, RefusesLabelsThatAreNotUtf8) {

@@ -104,6 +104,7 @@ TEST(Manifest, RefusesValuesOutOfRange) {
       {"/format_version", 1},
       {"/byte_order", "big"},
       {"/features", {"compression"}},
+      {"/features", {"uint64_ids", "compression"}},
       {"/uuid", "00"},
       {"/snapshot", 0},
       {"/leaf_rows", 24},
