@@ -154,7 +154,7 @@ std::string device_text(int device) {
 
 std::string row_text(const Row& row, const IndexInfo& info, const std::vector<ShownColumn>& columns) {
   std::string text = "{\"id\":";
-  append_number(row.id, text);
+  text += id_text(row.id, info.id_type);
   append_values(row, info, columns, keys_of(columns), text);
   return text + '}';
 }
@@ -170,7 +170,7 @@ void write_answer_json(const Query& query, const SearchResult& result, const Ind
     hit.assign(rank == 0 ? "{\"rank\":" : ",{\"rank\":");
     append_number(static_cast<std::int64_t>(rank + 1), hit);
     hit += ",\"id\":";
-    append_number(row.id, hit);
+    hit += id_text(row.id, info.id_type);
     hit += ",\"score\":";
     append_number(result.hits[rank].score, hit);
     append_values(row, info, columns, keys, hit);
@@ -179,7 +179,7 @@ void write_answer_json(const Query& query, const SearchResult& result, const Ind
   }
   hit = "],\"after\":";
   if (result.hits.empty()) hit += "null";
-  if (!result.hits.empty()) append_text(cursor_text(result.hits.back()), hit);
+  if (!result.hits.empty()) append_text(cursor_text(result.hits.back(), info.id_type), hit);
   hit += ",\"stats\":";
   append_stats(result.stats, hit);
   write(hit + '}');

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <system_error>
 
 #include "base/number_text.h"
@@ -11,26 +12,26 @@ namespace culmen {
 namespace {
 
 // All of the text is a number.
-template <typename Number>
-bool read_all(std::string_view text, Number& number) {
+bool read_all(std::string_view text, double& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();
 }
 
 }  // namespace
 
-std::string cursor_text(const Hit& hit) {
-  return number_text(hit.score) + ',' + std::to_string(hit.id);
+std::string cursor_text(const Hit& hit, IdType type) {
+  return number_text(hit.score) + ',' + id_text(hit.id, type);
 }
 
-Cursor parse_cursor(std::string_view text, std::string_view what) {
+Cursor parse_cursor(std::string_view text, std::string_view what, IdType type) {
   Cursor cursor;
   const std::size_t comma = text.rfind(',');
-  const bool is_good = comma != std::string_view::npos && read_all(text.substr(0, comma), cursor.score) &&
-                       std::isfinite(cursor.score) && read_all(text.substr(comma + 1), cursor.id);
-  if (!is_good)
+  const std::optional<std::int64_t> id =
+      comma == std::string_view::npos ? std::nullopt : parse_id(text.substr(comma + 1), type);
+  if (!id || !read_all(text.substr(0, comma), cursor.score) || !std::isfinite(cursor.score))
     throw InvalidArgument(std::string(what) + ": expected SCORE,ID of the last row before, found \"" +
                           std::string(text) + '"');
+  cursor.id = *id;
   return cursor;
 }
 

@@ -4,14 +4,15 @@
 #include <string>
 #include <string_view>
 
+#include "culmen/id_type.h"
 #include "culmen/query.h"
 #include "culmen/search.h"
 
 namespace culmen {
 
-std::string cursor_text(const Hit& hit);
+std::string cursor_text(const Hit& hit, IdType type);
 
 // Throws InvalidArgument with a text that calls it `what`.
-Cursor parse_cursor(std::string_view text, std::string_view what);
+Cursor parse_cursor(std::string_view text, std::string_view what, IdType type);
 
 }  // namespace culmen

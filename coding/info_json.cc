@@ -78,6 +78,7 @@ Json info_json(const IndexInfo& info, const Schema& schema, const RecoveryInfo& 
                {"fields", fields_json(info)},
                {"labels", info.has_labels},
                {"id_column", schema.id_name},
+               {"id_type", id_type_name(schema.id_type)},
                {"label_column", schema.label_name},
                {"value_type", value_type_name(info)},
                {"rounded_values", info.rounded_values},

@@ -47,10 +47,11 @@ std::optional<std::size_t> read_k(const ReadJson* value, bool has_min_score) {
 Filter read_filter(const ReadJson::object_t& object, const Index& columns) {
   Filter filter;
   if (const ReadJson* where = member(object, "where")) filter = columns.filter(read_text(*where, "where"));
-  if (const ReadJson* ids = member(object, "ids"))
-    filter = filter && Filter::ids_in(IdSet(read_ids(*ids, "ids")));
-  if (const ReadJson* ids = member(object, "not_ids"))
-    filter = filter && !Filter::ids_in(IdSet(read_ids(*ids, "not_ids")));
+  const auto set_of = [type = columns.schema().id_type](const ReadJson& ids, const char* what) {
+    return Filter::ids_in(IdSet(read_ids(ids, what, type), type));
+  };
+  if (const ReadJson* ids = member(object, "ids")) filter = filter && set_of(*ids, "ids");
+  if (const ReadJson* ids = member(object, "not_ids")) filter = filter && !set_of(*ids, "not_ids");
   return filter;
 }
 
@@ -83,7 +84,7 @@ Question read_question(const ReadJson::object_t& object, const Index& columns) {
   query.k = read_k(member(object, "k"), query.min_score.has_value());
   query.where = read_filter(object, columns);
   if (const ReadJson* after = member(object, "after"))
-    query.after = parse_cursor(read_text(*after, "after"), "after");
+    query.after = parse_cursor(read_text(*after, "after"), "after", columns.schema().id_type);
   if (const ReadJson* per = member(object, "per")) query.per = read_rows_per(*per);
   if (const ReadJson* scale = member(object, "scale"))
     query.scale = kScaleNames.parse(read_text(*scale, "scale"));

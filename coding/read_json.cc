@@ -78,9 +78,17 @@ std::string read_text(const ReadJson& value, const std::string& what) {
   return value.get<std::string>();
 }
 
-std::vector<std::int64_t> read_ids(const ReadJson& value, const std::string& what) {
+std::int64_t read_id(const ReadJson& value, const std::string& what, IdType type) {
+  if (type == IdType::int64) return read_int64(value, what);
+  if (value.is_number_unsigned()) return id_of_uint64(value.get<std::uint64_t>());
+  const std::int64_t number = read_int64(value, what);
+  if (number < 0) throw InvalidArgument(fmt::format("{}: {} is negative; the ids are uint64", what, number));
+  return id_of_uint64(static_cast<std::uint64_t>(number));
+}
+
+std::vector<std::int64_t> read_ids(const ReadJson& value, const std::string& what, IdType type) {
   std::vector<std::int64_t> ids;
-  for (const ReadJson& id : read_array(value, what)) ids.push_back(read_int64(id, what));
+  for (const ReadJson& id : read_array(value, what)) ids.push_back(read_id(id, what, type));
   return ids;
 }
 

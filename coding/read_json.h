@@ -20,7 +20,9 @@ ReadJson read_json(std::string_view text, int max_depth);
 double read_number(const ReadJson& value, const std::string& what);
 std::int64_t read_int64(const ReadJson& value, const std::string& what);
 std::string read_text(const ReadJson& value, const std::string& what);
-std::vector<std::int64_t> read_ids(const ReadJson& value, const std::string& what);
+// Numbers, as ids of the type.
+std::int64_t read_id(const ReadJson& value, const std::string& what, IdType type);
+std::vector<std::int64_t> read_ids(const ReadJson& value, const std::string& what, IdType type);
 std::vector<std::string> read_names(const ReadJson& value, const std::string& what);
 const ReadJson::object_t& read_object(const ReadJson& value, const std::string& what);
 const ReadJson::array_t& read_array(const ReadJson& value, const std::string& what);

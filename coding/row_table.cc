@@ -202,7 +202,7 @@ void add_ids_and_labels(const ReadJson::array_t& rows, const Schema& schema, Tab
     const auto& object = rows[row].get_ref<const ReadJson::object_t&>();
     const std::string what = fmt::format("row {}: ", row + 1);
     if (const auto id = object.find("id"); id != object.end())
-      table.ids.push_back(read_int64(id->second, what + "id"));
+      table.ids.push_back(read_id(id->second, what + "id", schema.id_type));
     if (!schema.has_labels) continue;
     const auto label = object.find("label");
     table.labels.append(label == object.end() ? std::string() : read_text(label->second, what + "label"));
@@ -220,6 +220,7 @@ Table read_rows(const ReadJson& json, const Schema& schema) {
   table.fields = schema.fields;
   table.id_name = schema.id_name;
   table.label_name = schema.label_name;
+  table.id_type = schema.id_type;
   add_ids_and_labels(rows, schema, table);
   // Views point into what these hold, so they must not grow out of their memory.
   table.storage.reserve(schema.attributes.size() + schema.fields.size());

@@ -155,22 +155,21 @@ std::string percent_decoded(std::string_view text) {
 }
 
 // "1,2,3" of "ids=1,2,3".
-std::vector<std::int64_t> ids_of_target(std::string_view target) {
+std::vector<std::int64_t> ids_of_target(std::string_view target, IdType type) {
   const std::size_t question = target.find('?');
   const std::string given =
       question == std::string_view::npos ? "" : percent_decoded(target.substr(question + 1));
   if (!given.starts_with("ids=")) throw InvalidArgument("say which rows: /get?ids=1,2");
   std::vector<std::int64_t> ids;
-  const char* next = given.data() + 4;
-  const char* const end = given.data() + given.size();
-  while (true) {
-    std::int64_t id = 0;
-    const auto [after, error] = std::from_chars(next, end, id);
-    if (error != std::errc() || (after != end && *after != ','))
-      throw InvalidArgument("ids: expected int64 numbers with commas between them");
-    ids.push_back(id);
-    if (after == end) return ids;
-    next = after + 1;
+  for (std::string_view rest = std::string_view(given).substr(4);;) {
+    const std::size_t comma = rest.find(',');
+    const std::optional<std::int64_t> id = parse_id(rest.substr(0, comma), type);
+    if (!id)
+      throw InvalidArgument(
+          fmt::format("ids: expected {} numbers with commas between them", id_type_name(type)));
+    ids.push_back(*id);
+    if (comma == std::string_view::npos) return ids;
+    rest.remove_prefix(comma + 1);
   }
 }
 
@@ -330,15 +329,16 @@ void Service::info(Request& request) {
 void Service::get(Request& request) {
   std::vector<std::int64_t> ids;
   std::optional<std::vector<std::string>> show;
+  const IdType type = index_.view()->schema.id_type;
   if (request.head.method == "POST") {
     const ReadJson json = read_json(request.body, kMaxDepth);
     const ReadJson::object_t& object = read_object(json, "the request");
     check_members(object, {"ids", "show"}, "the request");
     if (!object.contains("ids")) throw InvalidArgument("say which rows: \"ids\":[1,2]");
-    ids = read_ids(object.at("ids"), "ids");
+    ids = read_ids(object.at("ids"), "ids", type);
     if (object.contains("show")) show = read_names(object.at("show"), "show");
   } else {
-    ids = ids_of_target(request.head.target);
+    ids = ids_of_target(request.head.target, type);
   }
   if (ids.size() > options_.limits.rows)
     throw InvalidArgument(
@@ -410,7 +410,7 @@ void Service::why(Request& request) {
   const ReadJson json = read_json(request.body, kMaxDepth);
   ReadJson::object_t object = read_object(json, "the request");
   if (!object.contains("id")) throw InvalidArgument("say which row: \"id\":7");
-  const std::int64_t id = read_int64(object.at("id"), "id");
+  const std::int64_t id = read_id(object.at("id"), "id", view->schema.id_type);
   object.erase("id");
   std::vector<Question> questions = {read_question(object, view->names)};
   check_engines(questions);
@@ -497,7 +497,7 @@ void Service::erase(Request& request) {
   const std::vector<std::uint64_t> expected = read_expected_versions(object, index_.index());
   const std::optional<Filter> where = read_deletion(object, "where", index_.view()->names);
   std::vector<std::int64_t> ids;
-  if (!where) ids = read_ids(object.at("ids"), "ids");
+  if (!where) ids = read_ids(object.at("ids"), "ids", index_.view()->schema.id_type);
   later(request.reply, [this, ids = std::move(ids), where, expected] {
     WriteBatch batch;
     if (where) {

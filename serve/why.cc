@@ -11,7 +11,7 @@ namespace culmen::serve {
 
 Json why_json(const AnyIndex& index, const IndexView& view, const Question& question, std::int64_t id,
               const SearchOptions& options) {
-  Json json = {{"id", id}};
+  Json json = {{"id", id_json(id, view.info.id_type)}};
   const std::vector<std::optional<Row>> rows = index.get(std::vector<std::int64_t>{id});
   if (!rows.front()) return json;
   json["row"] = Json::parse(row_text(*rows.front(), view.info, view.columns));

@@ -38,8 +38,8 @@ void write_json(const Answers& answers, Output& out);
 // The same objects, one per line.
 void write_jsonl(const Answers& answers, Output& out);
 
-// A NumPy array [num_queries, k] of dtype [('id', '<i8'), ('score', '<f8')], at most as wide as the index has rows, or
-// as wide as the longest answer if the queries have no k. Elements without a row have the id -1 and the score -inf.
+// A NumPy array [num_queries, k] of dtype [('id', '<i8'), ('score', '<f8')], or '<u8' of ids of uint64, at most as wide as the index has rows, or
+// as wide as the longest answer if the queries have no k. Elements without a row have the id -1, or the largest uint64, and the score -inf.
 void write_npy(const Answers& answers, Output& out);
 
 }  // namespace culmen::tools

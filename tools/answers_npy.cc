@@ -10,10 +10,10 @@
 namespace culmen::tools {
 namespace {
 
-std::string slot(const Hit& hit) {
-  std::string bytes(sizeof(hit.id) + sizeof(hit.score), '\0');
-  std::memcpy(bytes.data(), &hit.id, sizeof(hit.id));
-  std::memcpy(bytes.data() + sizeof(hit.id), &hit.score, sizeof(hit.score));
+std::string slot(std::int64_t id, double score) {
+  std::string bytes(sizeof id + sizeof score, '\0');
+  std::memcpy(bytes.data(), &id, sizeof id);
+  std::memcpy(bytes.data() + sizeof id, &score, sizeof score);
   return bytes;
 }
 
@@ -32,12 +32,14 @@ std::size_t width_of(const Answers& answers) {
 
 void write_npy(const Answers& answers, Output& out) {
   const std::size_t width = width_of(answers);
-  out.write(npy_header("[('id', '<i8'), ('score', '<f8')]",
+  const IdType type = answers.info.id_type;
+  out.write(npy_header(fmt::format("[('id', '{}'), ('score', '<f8')]", npy_type_of(type)),
                        fmt::format("({}, {})", answers.results.size(), width)));
   const Hit no_hit;  // id -1, score -inf
   for (const SearchResult& result : answers.results)
     for (std::size_t rank = 0; rank < width; ++rank)
-      out.write(slot(rank < result.hits.size() ? result.hits[rank] : no_hit));
+      out.write(rank < result.hits.size() ? slot(npy_id(result.hits[rank].id, type), result.hits[rank].score)
+                                          : slot(no_hit.id, no_hit.score));
 }
 
 }  // namespace culmen::tools

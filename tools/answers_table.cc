@@ -56,7 +56,7 @@ std::vector<Column> columns_of(const Answers& answers, const SearchResult& resul
   for (std::size_t i = 0; i < result.hits.size(); ++i) {
     const Row row = result.row(i);
     rank.cells.push_back(std::to_string(i + 1));
-    id.cells.push_back(std::to_string(row.id));
+    id.cells.push_back(id_text(row.id, answers.info.id_type));
     score.cells.push_back(recognisable(result.hits[i].score, type));
     if (answers.info.has_labels) label.cells.push_back(name_cell(row.label));
     for (std::size_t c = 0; c < values.size(); ++c) {

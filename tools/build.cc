@@ -45,6 +45,7 @@ struct BuildArguments {
   std::string directory;
   std::string attributes;
   std::string id_column;
+  std::string id_type = "auto";
   std::string label_column;
   std::optional<std::string> columns;
   std::string stored;
@@ -108,6 +109,7 @@ ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
   ReadOptions options;
   if (!arguments.attributes.empty()) options.attributes = parse_attributes(arguments.attributes);
   options.id_column = arguments.id_column;
+  if (arguments.id_type != "auto") options.id_type = parse_id_type(arguments.id_type);
   options.label_column = arguments.label_column;
   if (arguments.columns) options.columns = split_names(*arguments.columns);
   options.stored = split_names(arguments.stored);
@@ -314,8 +316,17 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
                   "columns are kept for filters and answers")
       ->type_name("A,B:low,...")
       ->group("Table");
-  command.add_option("--id", arguments.id_column, "Column of int64 ids, unique (default: 0, 1, 2, ...)")
-      ->type_name("COLUMN")
+  CLI::Option* id =
+      command
+          .add_option("--id", arguments.id_column, "Column of integer ids, unique (default: 0, 1, 2, ...)")
+          ->type_name("COLUMN")
+          ->group("Table");
+  command
+      .add_option(
+          "--id-type", arguments.id_type,
+          "What ids are: int64, or uint64, from 0 to 2^64 - 1 (default: uint64 if one is 2^63 or more)")
+      ->check(CLI::IsMember({"auto", "int64", "uint64"}))
+      ->needs(id)
       ->group("Table");
   command.add_option("--label", arguments.label_column, "Column of text, such as a name, to show in answers")
       ->type_name("COLUMN")

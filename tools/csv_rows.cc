@@ -21,9 +21,9 @@ std::string csv_header(const std::vector<std::string>& own, const std::vector<Sh
   return line + '\n';
 }
 
-std::string csv_line(const Row& row, bool has_labels, const std::vector<ShownColumn>& columns) {
-  std::string line = std::to_string(row.id);
-  if (has_labels) line += ',' + quoted_if_needed(row.label);
+std::string csv_line(const Row& row, const IndexInfo& info, const std::vector<ShownColumn>& columns) {
+  std::string line = id_text(row.id, info.id_type);
+  if (info.has_labels) line += ',' + quoted_if_needed(row.label);
   for (const ShownColumn& column : columns) line += ',' + csv_cell(value_of(row, column), column.format);
   return line + '\n';
 }

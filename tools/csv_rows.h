@@ -14,6 +14,6 @@ namespace culmen::tools {
 std::vector<std::string> own_columns(const Schema& schema);
 
 std::string csv_header(const std::vector<std::string>& own, const std::vector<ShownColumn>& columns);
-std::string csv_line(const Row& row, bool has_labels, const std::vector<ShownColumn>& columns);
+std::string csv_line(const Row& row, const IndexInfo& info, const std::vector<ShownColumn>& columns);
 
 }  // namespace culmen::tools

@@ -38,7 +38,8 @@ void check_usage(const DeleteArguments& arguments) {
 
 // Ascending and unique.
 Ids named_ids(const DeleteArguments& arguments) {
-  Ids ids = arguments.named.read();
+  const IdType type = AnyIndex::open_on_touch(arguments.directory).schema().id_type;
+  Ids ids = arguments.named.read(type);
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;

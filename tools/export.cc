@@ -60,9 +60,9 @@ std::uint64_t for_each_row(RowReader& reader, const auto& use) {
 
 std::uint64_t write_rows_as_csv(RowReader& reader, const std::vector<std::string>& own,
                                 const std::vector<ShownColumn>& columns, Output& out) {
-  const bool has_labels = reader.schema().has_labels;
+  const IndexInfo info = reader.info();
   out.write(csv_header(own, columns));
-  return for_each_row(reader, [&](const Row& row) { out.write(csv_line(row, has_labels, columns)); });
+  return for_each_row(reader, [&](const Row& row) { out.write(csv_line(row, info, columns)); });
 }
 
 // Ids and attributes: NumPy has no missing integers, and texts of one length only.
@@ -88,12 +88,14 @@ std::string npy_name(const std::string& title) {
 std::uint64_t write_rows_as_npy(RowReader& reader, std::uint64_t num_rows,
                                 const std::vector<std::string>& own, const std::vector<ShownColumn>& columns,
                                 Output& out) {
-  std::string descr = "[(" + npy_name(own.front()) + ", '<i8')";
+  const IdType type = reader.schema().id_type;
+  std::string descr = "[(" + npy_name(own.front()) + ", '" + std::string(npy_type_of(type)) + "')";
   for (const ShownColumn& column : columns) descr += ", (" + npy_name(column.title) + ", '<f8')";
   out.write(npy_header(descr + "]", fmt::format("({},)", num_rows)));
   std::string record((1 + columns.size()) * 8, '\0');
   return for_each_row(reader, [&](const Row& row) {
-    std::memcpy(record.data(), &row.id, sizeof row.id);
+    const std::int64_t id = npy_id(row.id, type);
+    std::memcpy(record.data(), &id, sizeof id);
     for (std::size_t i = 0; i < columns.size(); ++i)
       std::memcpy(record.data() + 8 * (1 + i), &row.values[columns[i].position], sizeof(double));
     out.write(record);
@@ -136,7 +138,7 @@ void add_export(Program& program) {
                      "File to write, completely or not at all (default: standard output)");
   command
       .add_option("--format", arguments->format,
-                  "Default: by the extension of FILE, else csv. npy: a structured array of ids (int64) and\n"
+                  "Default: by the extension of FILE, else csv. npy: a structured array of ids and\n"
                   "attributes (float64, NaN where they are missing), without labels and other columns")
       ->check(CLI::IsMember({"csv", "npy"}));
   command.add_option("--where", arguments->where, "Only rows that pass, as of query")->type_name("FILTER");

@@ -34,9 +34,9 @@ ExitCode run(const GetArguments& arguments, bool quiet) {
     throw InvalidArgument(fmt::format("-o {}: get writes CSV; name the file .csv", arguments.output));
   if (arguments.rows.num_given() != 1)
     throw InvalidArgument("say which rows: give one of --ids 1,2,... and --ids-file FILE");
-  const std::vector<std::int64_t> ids = arguments.rows.read();
   const AnyIndex index = AnyIndex::open_on_touch(arguments.directory);
   const IndexInfo info = index.info();
+  const std::vector<std::int64_t> ids = arguments.rows.read(info.id_type);
   const std::vector<std::string> own = own_columns(index.schema());
   const std::vector<ShownColumn> columns = shown_columns(info, arguments.show, own);
   Output out(arguments.output);
@@ -44,7 +44,7 @@ ExitCode run(const GetArguments& arguments, bool quiet) {
   std::uint64_t num_missing = 0;
   for (const std::optional<Row>& row : index.get(ids)) {
     if (row) {
-      out.write(csv_line(*row, info.has_labels, columns));
+      out.write(csv_line(*row, info, columns));
     } else {
       ++num_missing;
     }

@@ -13,12 +13,12 @@
 namespace culmen::tools {
 
 // "1,2,-5", of that option. Throws InvalidArgument.
-std::vector<std::int64_t> parse_ids(std::string_view text, std::string_view option);
+std::vector<std::int64_t> parse_ids(std::string_view text, std::string_view option, IdType type);
 
 // Reads a file with one id per line, and skips empty lines, or, if its name ends in .roaring, a bitmap in Roaring's
 // portable format. "-": lines from standard input. Throws IoError, InputError naming the line, or FormatError.
-std::vector<std::int64_t> read_ids(const std::string& path);
-IdSet read_id_set(const std::string& path);
+std::vector<std::int64_t> read_ids(const std::string& path, IdType type);
+IdSet read_id_set(const std::string& path, IdType type);
 
 // The options --ids and --ids-file.
 struct IdArguments {
@@ -27,7 +27,9 @@ struct IdArguments {
 
   int num_given() const { return static_cast<int>(ids.has_value()) + static_cast<int>(ids_file.has_value()); }
   // The ids of the option that was given.
-  std::vector<std::int64_t> read() const { return ids ? parse_ids(*ids, "--ids") : read_ids(*ids_file); }
+  std::vector<std::int64_t> read(IdType type) const {
+    return ids ? parse_ids(*ids, "--ids", type) : read_ids(*ids_file, type);
+  }
 };
 void add_id_options(CLI::App& command, IdArguments& arguments);
 

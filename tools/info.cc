@@ -91,7 +91,8 @@ std::string text(const IndexInfo& info, const Schema& schema, const RecoveryInfo
   return fmt::format("rows        {}\n", grouped(info.num_rows)) + fmt::format("values      {}\n", values) +
          (schema.id_name.empty()
               ? ""
-              : fmt::format("ids         from the column {}\n", printable(schema.id_name))) +
+              : fmt::format("ids         {}from the column {}\n",
+                            schema.id_type == IdType::uint64 ? "uint64 " : "", printable(schema.id_name))) +
          fmt::format("labels      {}\n", column_text(info.has_labels, schema.label_name)) +
          fmt::format("partitions  {}\n", partitions) +
          fmt::format("leaves      {} of up to {} rows\n", grouped(info.num_leaves), info.leaf_rows) +

@@ -24,9 +24,9 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
   command
       .add_option("--id", arguments.id_column,
                   change == Change::insert
-                      ? "Column of int64 ids (default: the column that build --id named; if INPUT has none,\n"
+                      ? "Column of ids (default: the column that build --id named; if INPUT has none,\n"
                         "the next free id + the row's number)"
-                      : "Column of int64 ids; rows with the same ids are replaced (default: the column that\n"
+                      : "Column of ids; rows with the same ids are replaced (default: the column that\n"
                         "build --id named)")
       ->type_name("COLUMN")
       ->group("Table");

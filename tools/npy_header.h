@@ -2,8 +2,11 @@
 #pragma once
 
 #include <bit>
+#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "culmen/id_type.h"
 
 namespace culmen::tools {
 
@@ -25,6 +28,14 @@ inline std::string npy_header(std::string_view descr, std::string_view shape) {
   for (std::size_t byte = 0; byte < prefix_bytes - 8; ++byte)
     bytes += static_cast<char>(dictionary.size() >> 8 * byte & 0xff);
   return bytes + dictionary;
+}
+
+// The type of a column of ids, and an id in the bits of that type.
+inline std::string_view npy_type_of(IdType type) {
+  return type == IdType::uint64 ? "<u8" : "<i8";
+}
+inline std::int64_t npy_id(std::int64_t id, IdType type) {
+  return type == IdType::uint64 ? static_cast<std::int64_t>(uint64_of_id(id)) : id;
 }
 
 }  // namespace culmen::tools

@@ -22,7 +22,9 @@ std::vector<Row> rows_of(const AnyIndex& index, const std::vector<std::int64_t>&
   std::vector<Row> rows;
   const std::vector<std::optional<Row>> found = index.get(ids);
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (!found[i]) throw InvalidArgument(fmt::format("there is no row with the id {}", ids[i]));
+    if (!found[i])
+      throw InvalidArgument(
+          fmt::format("there is no row with the id {}", id_text(ids[i], index.schema().id_type)));
     rows.push_back(*found[i]);
   }
   return rows;
@@ -52,7 +54,8 @@ struct WhyAnswer {
   std::vector<std::optional<RowRank>> ranks;
   std::vector<std::vector<ScorePart>> parts;
   std::vector<EvenWeight> even;  // of two rows
-  bool has_terms = false;        // which are the rest of the score
+  IdType id_type = IdType::int64;
+  bool has_terms = false;  // which are the rest of the score
 };
 
 // What terms besides the weights add to the score of a ranked row, but for rounding.
@@ -64,10 +67,11 @@ double part_of_terms(const WhyAnswer& answer, std::size_t row) {
 
 WhyAnswer why(const std::string& ids, const AnyIndex& index, const Query& query,
               const SearchOptions& options) {
-  WhyAnswer answer = {.rows = rows_of(index, parse_ids(ids, "--why")),
+  WhyAnswer answer = {.rows = rows_of(index, parse_ids(ids, "--why", index.schema().id_type)),
                       .ranks = {},
                       .parts = {},
                       .even = {},
+                      .id_type = index.schema().id_type,
                       .has_terms = !query.terms.empty()};
   if (answer.rows.size() > 2) throw InvalidArgument("--why takes one id or two");
   const IndexInfo info = index.info(query.scale);
@@ -86,7 +90,8 @@ std::string place_text(const std::optional<RowRank>& rank) {
 
 void write_text(const WhyAnswer& answer, Output& out) {
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
-    out.write(fmt::format("id {}: {}\n", answer.rows[i].id, place_text(answer.ranks[i])));
+    out.write(
+        fmt::format("id {}: {}\n", id_text(answer.rows[i].id, answer.id_type), place_text(answer.ranks[i])));
     for (const ScorePart& part : answer.parts[i])
       out.write(fmt::format("  {:>14}  = {} * {} of {}\n", number_text(part.part), number_text(part.weight),
                             number_or_missing(part), part.attribute));
@@ -106,7 +111,7 @@ Json why_json(const WhyAnswer& answer) {
     Json parts = Json::array();
     for (const ScorePart& part : answer.parts[i]) parts.push_back(part_json(part));
     const std::optional<RowRank>& rank = answer.ranks[i];
-    rows.push_back({{"id", answer.rows[i].id},
+    rows.push_back({{"id", id_json(answer.rows[i].id, answer.id_type)},
                     {"rank", rank ? Json(rank->rank) : Json(nullptr)},
                     {"score", rank ? Json(rank->score) : Json(nullptr)},
                     {"parts", std::move(parts)}});
@@ -117,22 +122,22 @@ Json why_json(const WhyAnswer& answer) {
   return {{"rows", std::move(rows)}, {"even_weights", std::move(even)}};
 }
 
-Json rank_json(std::int64_t id, const std::optional<RowRank>& rank) {
-  return {{"id", id},
+Json rank_json(std::int64_t id, IdType type, const std::optional<RowRank>& rank) {
+  return {{"id", id_json(id, type)},
           {"rank", rank ? Json(rank->rank) : Json(nullptr)},
           {"score", rank ? Json(rank->score) : Json(nullptr)}};
 }
 
-void write_ranks(const std::vector<std::int64_t>& ids, const std::vector<std::optional<RowRank>>& ranks,
-                 const std::string& format, Output& out) {
+void write_ranks(const std::vector<std::int64_t>& ids, IdType type,
+                 const std::vector<std::optional<RowRank>>& ranks, const std::string& format, Output& out) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (format == "json") {
-      rows.push_back(rank_json(ids[i], ranks[i]));
+      rows.push_back(rank_json(ids[i], type, ranks[i]));
     } else if (format == "jsonl") {
-      out.write(json_text(rank_json(ids[i], ranks[i])) + "\n");
+      out.write(json_text(rank_json(ids[i], type, ranks[i])) + "\n");
     } else {
-      out.write(fmt::format("id {}: {}\n", ids[i], place_text(ranks[i])));
+      out.write(fmt::format("id {}: {}\n", id_text(ids[i], type), place_text(ranks[i])));
     }
   }
   if (format == "json") out.write(json_text({{"rows", std::move(rows)}}) + "\n");
@@ -147,6 +152,7 @@ int num_row_questions(const QueryArguments& arguments) {
 
 void answer_about_rows(const QueryArguments& arguments, const AnyIndex& index, const Query& query,
                        const SearchOptions& options, const std::string& format, Output& out) {
+  const IdType type = index.schema().id_type;
   const bool is_json = format == "json" || format == "jsonl";
   if (arguments.count_above) {
     const double score = parse_number(*arguments.count_above, "--count-above");
@@ -154,11 +160,11 @@ void answer_about_rows(const QueryArguments& arguments, const AnyIndex& index, c
     out.write(is_json ? json_text({{"count", count}, {"score", score}}) + "\n" : fmt::format("{}\n", count));
   }
   if (arguments.rank_of) {
-    const std::vector<std::int64_t> ids = parse_ids(*arguments.rank_of, "--rank-of");
+    const std::vector<std::int64_t> ids = parse_ids(*arguments.rank_of, "--rank-of", type);
     static_cast<void>(rows_of(index, ids));  // throws
     std::vector<std::optional<RowRank>> ranks;
     for (const std::int64_t id : ids) ranks.push_back(index.rank_of(query, id, options));
-    write_ranks(ids, ranks, format, out);
+    write_ranks(ids, type, ranks, format, out);
   }
   if (!arguments.why) return;
   const WhyAnswer answer = why(*arguments.why, index, query, options);

@@ -87,9 +87,10 @@ void check_usage(const QueryArguments& arguments) {
 Filter filter_of(const QueryArguments& arguments, const Index& index) {
   Filter filter;
   if (!arguments.where.empty()) filter = index.filter(arguments.where);
-  if (!arguments.ids_file.empty()) filter = filter && Filter::ids_in(read_id_set(arguments.ids_file));
+  const IdType type = index.schema().id_type;
+  if (!arguments.ids_file.empty()) filter = filter && Filter::ids_in(read_id_set(arguments.ids_file, type));
   if (!arguments.not_ids_file.empty())
-    filter = filter && !Filter::ids_in(read_id_set(arguments.not_ids_file));
+    filter = filter && !Filter::ids_in(read_id_set(arguments.not_ids_file, type));
   return filter;
 }
 
@@ -100,7 +101,7 @@ Query common_query(const QueryArguments& arguments, const Index& index) {
   if (!arguments.k && !arguments.min_score) query.k = kDefaultK;
   query.where = filter_of(arguments, index);
   if (arguments.min_score) query.min_score = parse_number(*arguments.min_score, "--min-score");
-  if (arguments.after) query.after = parse_cursor(*arguments.after, "--after");
+  if (arguments.after) query.after = parse_cursor(*arguments.after, "--after", index.schema().id_type);
   if (arguments.per) query.per = parse_rows_per(*arguments.per);
   query.scale = kScaleNames.parse(arguments.scale);
   query.missing = arguments.missing == "fill" ? Missing::fill : Missing::skip;

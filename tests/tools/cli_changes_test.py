@@ -3,7 +3,10 @@
 Where rows are compared, a dictionary of rows by id models the index.
 """
 
+import ast
+import csv
 import gzip
+import io
 import json
 import os
 import random
@@ -812,6 +815,95 @@ class WritersTest(IndexCase):
         os.chmod(self.dir / "index", 0o555)
         self.addCleanup(os.chmod, self.dir / "index", 0o755)
         self.refused("insert", "index", "new.csv", code=1, says="index")
+
+
+class UnsignedIdsTest(Case):
+    """Ids up to 2^64 - 1, of an index and of a sharded one."""
+
+    LARGE, LARGEST = 2**63, 2**64 - 1
+
+    def build(self, *options):
+        self.write("table.csv", f"id,a\n{self.LARGEST},1\n7,1\n{self.LARGE},1\n8,2\n")
+        shutil.rmtree(self.dir / "index", ignore_errors=True)
+        self.culmen("build", "table.csv", "-o", "index", "--id", "id", *options)
+
+    def each(self):
+        """Builds each kind of index, and yields when it is there."""
+        for options in ((), ("--shards", "3")):
+            self.build(*options)
+            yield
+
+    def ids(self, *options):
+        out = self.culmen("query", "index", "-w", "a=1", "--format", "csv", *options)[0]
+        return [int(row["id"]) for row in csv.DictReader(io.StringIO(out))]
+
+    def test_answers(self):
+        for _ in self.each():
+            self.assertIn("uint64", self.culmen("info", "index")[0])
+            self.assertEqual(json.loads(self.culmen("info", "index", "--json")[0])["id_type"], "uint64")
+            self.assertEqual(self.ids(), [8, 7, self.LARGE, self.LARGEST])
+            self.assertEqual(self.ids("--after", f"1,{self.LARGE}"), [self.LARGEST])
+            self.assertEqual(self.ids("--where", f"id > {self.LARGE - 1}"), [self.LARGE, self.LARGEST])
+            self.assertEqual(self.ids("--where", "id < 8.5"), [8, 7])
+            self.write("ids.txt", f"{self.LARGEST}\n8\n")
+            self.assertEqual(self.ids("--ids-file", "ids.txt"), [8, self.LARGEST])
+            self.assertEqual(self.ids("--not-ids-file", "ids.txt"), [7, self.LARGE])
+            out = self.culmen("query", "index", "-w", "a=1", "--rank-of", f"{self.LARGEST},7")[0]
+            self.assertEqual(out, f"id {self.LARGEST}: rank 4, score 1\nid 7: rank 2, score 1\n")
+            out = self.culmen("query", "index", "-w", "a=1", "--why", f"{self.LARGE}", "--format", "json")[0]
+            self.assertEqual(json.loads(out)["rows"][0]["id"], self.LARGE)
+            answer = json.loads(self.culmen("query", "index", "-w", "a=1", "--format", "json")[0])["queries"][0]
+            self.assertEqual([row["id"] for row in answer["results"]], [8, 7, self.LARGE, self.LARGEST])
+            self.assertEqual(answer["after"], f"1,{self.LARGEST}")
+            self.assertIn(f"{self.LARGEST}", self.culmen("query", "index", "-w", "a=1", "--format", "table")[0])
+
+    def test_arrays(self):
+        self.build()
+        for command in (["query", "index", "-w", "a=1", "-o", "ids.npy"], ["export", "index", "ids.npy"]):
+            self.culmen(*command)
+            data = (self.dir / "ids.npy").read_bytes()
+            header = ast.literal_eval(data[10 : data.index(b"\n")].decode())
+            self.assertEqual(header["descr"][0], ("id", "<u8"))
+            values = data[data.index(b"\n") + 1 :]
+            ids = {struct.unpack_from("<Q", values, 16 * row)[0] for row in range(4)}
+            self.assertEqual(ids, {7, 8, self.LARGE, self.LARGEST})
+
+    def test_changes(self):
+        for _ in self.each():
+            out = self.culmen("get", "index", "--ids", f"{self.LARGEST},9,{self.LARGE}")[0]
+            self.assertEqual(out, f"id,a\n{self.LARGEST},1\n{self.LARGE},1\n")
+            self.write("new.csv", f"id,a\n{self.LARGEST},5\n3,0\n")
+            self.assertIn("1 row inserted, 1 replaced", self.culmen("upsert", "index", "new.csv")[1])
+            self.assertEqual(self.ids(), [self.LARGEST, 8, 7, self.LARGE, 3])
+            self.refused("insert", "index", "new.csv", code=3, says=f"id {self.LARGEST} is already in the index")
+            self.culmen("delete", "index", "--ids", f"{self.LARGEST},7,6")
+            self.assertEqual(self.ids(), [8, self.LARGE, 3])
+            rows = self.culmen("export", "index")[0]
+            self.assertEqual(sorted(rows.split()[1:]), sorted(["8,2", f"{self.LARGE},1", "3,0"]))
+            self.culmen("compact", "index")
+            self.culmen("verify", "index")
+            self.assertEqual(self.ids(), [8, self.LARGE, 3])
+
+    def test_refusals(self):
+        for _ in self.each():
+            self.refused("get", "index", "--ids", "-1", code=2, says="expected an integer from 0 to 2^64 - 1")
+            self.refused("get", "index", "--ids", f"{2**64}", code=2, says="expected an integer from 0 to 2^64 - 1")
+            self.write("new.csv", "id,a\n-1,5\n")
+            self.refused("insert", "index", "new.csv", code=3, says="beyond the range of uint64")
+            self.write("new.csv", "a\n5\n")
+            self.refused("insert", "index", "new.csv", code=2, says="give the rows ids")
+        self.write("table.csv", f"id,a\n-1,1\n{self.LARGE},1\n")
+        self.refused("build", "table.csv", "-o", "mixed", "--id", "id", code=3, says="none is negative")
+        self.write("table.csv", f"id,a\n1,1\n{self.LARGE},1\n")
+        self.refused("build", "table.csv", "-o", "mixed", "--id", "id", "--id-type", "int64", code=3,
+                     says="beyond the range of int64")  # fmt: skip
+        self.write("table.csv", "id,a\n1,1\n2,1\n")
+        self.culmen("build", "table.csv", "-o", "small", "--id", "id")
+        self.write("new.csv", f"id,a\n{self.LARGE},5\n")
+        self.refused("insert", "small", "new.csv", code=3, says="need an index of uint64 ids")
+        self.culmen("build", "table.csv", "-o", "small", "--id", "id", "--force", "--id-type", "uint64")
+        self.culmen("insert", "small", "new.csv")
+        self.assertIn(f"{self.LARGE},5", self.culmen("export", "small")[0])
 
 
 class RoundTripTest(IndexCase):

@@ -243,6 +243,34 @@ class ServeRowsTest(ServeCase):
         ]:
             self.refuses(400, "ids", "GET", path)
 
+    def test_of_unsigned_ids(self):
+        large, largest = 2**63, 2**64 - 1
+        self.write("table.csv", f"id,price\n{largest},1\n7,1\n{large},1\n8,1\n")
+        self.culmen("build", "table.csv", "-o", "index", "--id", "id", "--force")
+        self.serve_writable()
+        self.assertEqual(self.answer("GET", "/info", token=TOKEN)["id_type"], "uint64")
+        found = self.answer("GET", f"/get?ids={largest},7", token=TOKEN)
+        self.assertEqual([row["id"] for row in found["rows"]], [largest, 7])
+        self.assertEqual(self.answer("POST", "/get", {"ids": [largest, 7]}, token=TOKEN), found)
+        question = {"weights": {"price": 1}, "k": 3}
+        answer = self.answer("POST", "/search", question, token=TOKEN)["queries"][0]
+        self.assertEqual([row["id"] for row in answer["results"]], [7, 8, large])
+        rest = self.answer("POST", "/search", question | {"after": answer["after"]}, token=TOKEN)["queries"][0]
+        self.assertEqual([row["id"] for row in rest["results"]], [largest])
+        some = self.answer("POST", "/search", question | {"not_ids": [7, large]}, token=TOKEN)["queries"][0]
+        self.assertEqual([row["id"] for row in some["results"]], [8, largest])
+        some = self.answer("POST", "/search", question | {"where": f"id >= {large}"}, token=TOKEN)["queries"][0]
+        self.assertEqual([row["id"] for row in some["results"]], [large, largest])
+        why = self.answer("POST", "/why", question | {"id": large}, token=TOKEN)
+        self.assertEqual((why["id"], why["rank"], why["row"]["id"]), (large, 3, large))
+        self.answer("POST", "/upsert", {"rows": [{"id": largest, "attributes": {"price": 2}}]}, token=TOKEN)
+        answer = self.answer("POST", "/search", question, token=TOKEN)["queries"][0]
+        self.assertEqual(answer["results"][0]["id"], largest)
+        self.assertEqual(self.answer("POST", "/erase", {"ids": [largest, 7]}, token=TOKEN)["erased"], 2)
+        for ids in [[-1], [2**64]]:
+            self.refuses(400, "ids", "POST", "/get", {"ids": ids}, token=TOKEN)
+        self.refuses(400, "ids", "POST", "/insert", {"rows": [{"attributes": {"price": 2}}]}, token=TOKEN)
+
     def test_explains(self):
         self.serve()
         plan = self.answer("POST", "/explain", QUESTION)["queries"][0]["plan"]
