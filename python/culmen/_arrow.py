@@ -25,7 +25,7 @@ class ArrowColumn:
     def __len__(self) -> int:
         return self._table.num_rows
 
-    def read_column(self, name: str) -> Column:
+    def read_column(self, name: str, are_ids: bool = False) -> Column:
         """Raises InputError for a type that culmen does not keep."""
         if self._format == "n":
             return nothing(len(self))
@@ -33,8 +33,9 @@ class ArrowColumn:
             return Column(Format("text"), self._table.texts(self._position))
         values = self._numbers(name)
         gaps: Any = self._table.gaps(self._position)
-        refuse_beyond_int64(values, gaps, name)
-        return Column(self._number_format(), as_elements(values, name), gaps)
+        if not are_ids:
+            refuse_beyond_int64(values, gaps, name)
+        return Column(self._number_format(), as_elements(values, name, are_ids), gaps)
 
     def _numbers(self, name: str) -> np.ndarray:
         values = np.asarray(self._table.numbers(self._position, name))

@@ -68,8 +68,8 @@ class Format(NamedTuple):
 
 @dataclass
 class Column:
-    """Numbers are float32, float64, int32 or int64, of any stride, in native byte order. Dates are days, timestamps
-    units, since 1970. Numbers that are missing are marked in `gaps`, or NaN."""
+    """Numbers are float32, float64, int32 or int64, of any stride, in native byte order; ids may be uint64. Dates are
+    days, timestamps units, since 1970. Numbers that are missing are marked in `gaps`, or NaN."""
 
     format: Format
     values: np.ndarray | _core.TextColumn
@@ -78,9 +78,12 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
-    def read_column(self, name: str) -> Column:
+    def read_column(self, name: str, are_ids: bool = False) -> Column:
         """It is read."""
-        return self
+        if are_ids or not isinstance(self.values, np.ndarray) or self.values.dtype != np.uint64:
+            return self
+        refuse_beyond_int64(self.values, self.gaps, name)
+        return replace(self, values=self.values.astype(np.int64))
 
     def argument(self) -> tuple[Any, ...]:
         return self.values, self.gaps
@@ -120,16 +123,31 @@ def nothing(num_rows: int) -> Column:
     return Column(Format("null"), np.zeros(num_rows, dtype="i4"), np.ones(num_rows, dtype=bool))
 
 
-def read_column(given: Any, name: str) -> Column:
-    """Of a list, an array, or a column of another library. Raises InputError for what culmen does not keep."""
+def read_column(given: Any, name: str, are_ids: bool = False) -> Column:
+    """Of a list, an array, or a column of another library. Raises InputError for what culmen does not keep. Ids of
+    uint64 stay so; other numbers are at most int64."""
     if hasattr(given, "read_column"):  # an ArrowColumn
-        return given.read_column(name)
+        return given.read_column(name, are_ids)
     if isinstance(given, np.ma.MaskedArray):
         gaps = np.ma.getmaskarray(given) if np.ma.is_masked(given) else None
-        return _marked(_from_array(np.ma.getdata(given), name, gaps), gaps)
+        return _marked(_from_array(np.ma.getdata(given), name, gaps, are_ids), gaps)
     if isinstance(given, (list, tuple, deque, KeysView, ValuesView)):
-        return _from_objects(given if isinstance(given, (list, tuple)) else list(given), name)
-    return _from_array(np.asarray(given), name)
+        return _from_objects(given if isinstance(given, (list, tuple)) else list(given), name, are_ids)
+    return _from_array(np.asarray(given), name, None, are_ids)
+
+
+def joined_numbers(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """One after the other. NumPy would round int64 and uint64 together to float64: they are uint64, or, where one is
+    negative, int64."""
+    is_unsigned = [part.dtype == np.uint64 for part in parts]
+    signed = [part for part in parts if part.dtype.kind == "i"]
+    if not any(is_unsigned) or not signed:
+        return np.concatenate(parts)
+    least = min((int(part.min()) for part in signed if len(part)), default=0)
+    most = max((int(part.max()) for part, unsigned in zip(parts, is_unsigned) if unsigned and len(part)), default=0)
+    if least < 0 and most >= 1 << 63:
+        raise InputError(f"ids are from 0 to 2^64 - 1 where one is 2^63 or more; {least} is not")
+    return np.concatenate([part.astype(np.int64 if least < 0 else np.uint64) for part in parts])
 
 
 def _marked(column: Column, gaps: np.ndarray | None) -> Column:
@@ -141,21 +159,22 @@ def _marked(column: Column, gaps: np.ndarray | None) -> Column:
     return replace(column, gaps=gaps if column.gaps is None else gaps | column.gaps)
 
 
-def _from_array(values: np.ndarray, name: str, gaps: np.ndarray | None = None) -> Column:
+def _from_array(values: np.ndarray, name: str, gaps: np.ndarray | None, are_ids: bool) -> Column:
     if values.ndim == 0:
         raise InvalidArgument(f"column {name!r} is a {type(values.item()).__name__}; a column is a list or an array")
     if values.ndim != 1:
         raise InvalidArgument(f"column {name!r} has {values.ndim} dimensions; a column has one")
     if values.dtype.kind in "OUT":
-        return _from_objects(values.tolist(), name)
+        return _from_objects(values.tolist(), name, are_ids)
     if values.dtype.kind == "M":
         return _from_datetimes(values, name)
-    refuse_beyond_int64(values, gaps, name)
+    if not are_ids:
+        refuse_beyond_int64(values, gaps, name)
     format = Format("float" if values.dtype.kind == "f" else "bool" if values.dtype.kind == "b" else "int")
-    return Column(format, as_elements(values, name))
+    return Column(format, as_elements(values, name, are_ids))
 
 
-def as_elements(values: np.ndarray, name: str) -> np.ndarray:
+def as_elements(values: np.ndarray, name: str, are_ids: bool) -> np.ndarray:
     """Numbers of a type that culmen reads: the same memory where it can."""
     if values.itemsize > 0 and values.strides[0] % values.itemsize != 0:
         values = values.copy()  # a field of a packed record
@@ -165,7 +184,7 @@ def as_elements(values: np.ndarray, name: str) -> np.ndarray:
     if kind in _WIDENED:
         return values.astype(_WIDENED[kind])
     if kind == np.dtype("u8"):
-        return values.astype("i8")
+        return values.astype("u8" if are_ids else "i8")
     what = {"S": "bytes", "V": "records", "m": "durations", "c": "complex numbers"}.get(kind.kind, str(kind))
     raise _refused(name, what)
 
@@ -233,7 +252,7 @@ def _family(kind: type) -> str:
     return "int" if hasattr(kind, "__index__") else "other"
 
 
-def _from_objects(values: Sequence[Any], name: str) -> Column:
+def _from_objects(values: Sequence[Any], name: str, are_ids: bool) -> Column:
     families = {kind: _family(kind) for kind in set(map(type, values))}
     kinds = found = set(families.values())
     with contextlib.suppress(OverflowError):
@@ -260,6 +279,8 @@ def _from_objects(values: Sequence[Any], name: str) -> Column:
     elif not found:  # no value
         return nothing(len(values))
     [family] = found
+    if are_ids and family == "int" and (unsigned := _unsigned_objects(values, gaps)) is not None:
+        return unsigned
     return _READERS[family](values, gaps if gaps is not None and gaps.any() else None, name)
 
 
@@ -304,6 +325,14 @@ def _integer_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) 
     except OverflowError:
         row = next(i for i, value in enumerate(whole) if not -(1 << 63) <= int(value) < 1 << 63)
         raise row_error(row, f"column {name!r}: {whole[row]} is beyond 2^63: make the column float") from None
+
+
+def _unsigned_objects(values: Sequence[Any], gaps: np.ndarray | None) -> Column | None:
+    """None if they are no uint64, or int64 as well."""
+    whole = [0 if gaps is not None and gaps[row] else int(value) for row, value in enumerate(values)]
+    if min(whole) < 0 or not 1 << 63 <= max(whole) < 1 << 64:
+        return None
+    return Column(Format("int"), np.array(whole, dtype=np.uint64), gaps if gaps is not None and gaps.any() else None)
 
 
 def _boolean_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:

@@ -105,6 +105,10 @@ class _OnGpu:
     def _search_there(
         self, weights: Any, k: KOrEach, where: WhereOrEach, min_score: ScoreOrEach, missing: str
     ) -> DeviceAnswers:
+        if self._schema.id_type == "uint64":
+            raise InvalidArgument(
+                "weights in device memory are answered by indexes whose ids are int64; copy them to the host"
+            )
         library = _library_of(weights)
         matrix = library.matrix(weights)
         num_queries, width = matrix.shape

@@ -14,10 +14,11 @@ import numpy as np
 
 from . import _core
 from ._arrow import refuse_repeated
-from ._columns import Column, Format
+from ._columns import Column, Format, joined_numbers
 from ._dialect import CsvDialect, RejectedRow
 from ._errors import Error, InputError, InvalidArgument, IoError, RowError, row_error
 from ._fitting import joined
+from ._ids import decoded
 from ._sources import Source, source_of
 from ._tables import Choice, preferences_of
 
@@ -74,7 +75,17 @@ def _read_csv(
     for file in files:
         reject = None if rejects is None else _rejecting(file, rejects)
         read = _core.read_csv(
-            os.fsencode(file), ranked, id, label, columns, stored, choice.nulls == "drop", *form, unique_ids, reject
+            os.fsencode(file),
+            ranked,
+            id,
+            label,
+            columns,
+            stored,
+            choice.nulls == "drop",
+            *form,
+            unique_ids,
+            choice.id_type,
+            reject,
         )
         found = {name: Column(Format(*format), values, gaps) for name, format, values, gaps in read[0]}
         for name in parts.keys() ^ found.keys() if parts else ():
@@ -82,12 +93,13 @@ def _read_csv(
             raise InputError(f"{lacking} has no column {name!r}, which {other} has")
         for name, column in found.items():
             parts.setdefault(name, []).append(column)
-        ids.append(read[1])
+        if id:
+            ids.append(decoded(read[1], read[3]))
         dropped.append(np.asarray(read[2]) + np.uint64(num_rows))
         num_rows += len(next(iter(found.values()), ())) + len(dropped[-1])
     source = Source({name: joined(several, name, files) for name, several in parts.items()})
     if id:
-        source.columns[id] = np.concatenate(ids)
+        source.columns[id] = joined_numbers(ids)
     source.dropped = np.concatenate(dropped) if any(map(len, dropped)) else None
     return source
 
@@ -109,14 +121,15 @@ def _read(files: Mapping[str, str], choice: Choice) -> Source:
             meant = _core.did_you_mean(name, names)
             raise InvalidArgument(f"no column {name!r}{meant}; there are {', '.join(map(repr, names))}")
     read = names if choice.columns is None else wanted
+    id = choice.id if isinstance(choice.id, str) else None
     fragments = list(dataset.get_fragments())
     _refuse_lacking(fragments, read, files)
     if all(_has_types_of(fragment.physical_schema, dataset.schema, read) for fragment in fragments):
-        return Source(_columns_of(dataset, dataset.schema, read, 0))
+        return Source(_columns_of(dataset, dataset.schema, read, 0, id))
     parts: dict[str, list[Column]] = {name: [] for name in read}
     num_rows = 0
     for fragment in fragments:
-        for name, column in _columns_of(fragment, fragment.physical_schema, read, num_rows).items():
+        for name, column in _columns_of(fragment, fragment.physical_schema, read, num_rows, id).items():
             parts[name].append(column)
         num_rows += fragment.count_rows()
     paths = [files.get(fragment.path, fragment.path) for fragment in fragments]
@@ -128,14 +141,18 @@ def _has_types_of(schema: pyarrow.Schema, other: pyarrow.Schema, columns: list[s
 
 
 def _columns_of(
-    rows: pyarrow.dataset.Dataset | pyarrow.dataset.Fragment, schema: pyarrow.Schema, names: list[str], first_row: int
+    rows: pyarrow.dataset.Dataset | pyarrow.dataset.Fragment,
+    schema: pyarrow.Schema,
+    names: list[str],
+    first_row: int,
+    id: str | None,
 ) -> dict[str, Column]:
     """Of a dataset, or of one of its files, whose first row has this number in the dataset."""
     columns = {name: _Growing(rows.count_rows()) for name in names}
     for row, batch in _batches(rows, schema, names):
         try:
             for name, column in source_of(batch).columns.items():
-                columns[name].add(column.read_column(name))
+                columns[name].add(column.read_column(name, are_ids=name == id))
         except RowError as error:
             raise row_error(first_row + row + error.row, str(error).partition(": ")[2]) from None
     return {name: column.whole() for name, column in columns.items()}

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core
 from ._core import Filter
-from ._ids import id_set
+from ._ids import check_id_type, default_id_type, encoded, id_set, id_type_of
 
 
 class Column:
@@ -77,7 +77,7 @@ def id_col() -> Column:
     return Column(_core.id_col())
 
 
-def ids(of: Any) -> Filter:
+def ids(of: Any, id_type: str | None = None) -> Filter:
     """Rows whose ids are in a set: ids(seen), or ~ids(seen) for all others. It is a filter, to be joined by & and |.
 
     Queries that use it share the set, so build it once. 10 million ids near each other take a few
@@ -87,11 +87,18 @@ def ids(of: Any) -> Filter:
         of: integers, as an array, a column of pandas, polars or Arrow, a list, a set or a range; booleans, of which
             those that are true stand at the places of the ids 0, 1, 2, ..., the ids of a table without an id column;
             a BitMap or BitMap64 of pyroaring; or bytes in Roaring's portable format for 64 bits, as
-            BitMap64.serialize() returns them. There a number of 2^63 or more is the negative id with the same bits;
-            elsewhere it is an error.
+            BitMap64.serialize() returns them.
+        id_type: "int64" or "uint64", what the ids of the index are. The numbers are the same for both, but in Roaring's
+            format one of 2^63 or more is for "int64" the negative id with the same bits. Of the other type, each search
+            makes a copy of the set. Default: "uint64" for an array of uint64, and if a number is 2^63 or more; "int64"
+            otherwise, and for bytes.
 
     >>> ids([3, 1, 2]) & (col("price") <= 200)
     <culmen.Filter id in {3 ids} and price <= 200>
     """
+    check_id_type(id_type)
     given = id_set(of)
-    return _core.ids_in_bytes(given) if isinstance(given, bytes) else _core.ids_in(given)
+    if isinstance(given, bytes):
+        return _core.ids_in_bytes(given, id_type or default_id_type(of))
+    found: Any = id_type or id_type_of(given)
+    return _core.ids_in(encoded(given, found), found)

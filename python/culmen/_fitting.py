@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import _core
-from ._columns import CALLED, NUMBERS, Column, Format, column_of_texts, nothing
+from ._columns import CALLED, NUMBERS, Column, Format, column_of_texts, joined_numbers, nothing
 from ._errors import InputError, row_error
 
 _PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
@@ -66,7 +66,7 @@ def joined(parts: list[Column], name: str, files: list[str]) -> Column:
     gaps = None
     if any(part.gaps is not None for part in fits):
         gaps = np.concatenate([np.zeros(len(p), dtype=bool) if p.gaps is None else p.gaps for p in fits])
-    return Column(format, np.concatenate([part.values for part in fits]), gaps)
+    return Column(format, joined_numbers([part.values for part in fits]), gaps)
 
 
 def _misses_all(column: Column) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Set
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ _ADVICE_FOR_TEXTS = ": leave id out (rows are then numbered), and give texts as 
 def read_ids(given: Any, num_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
     """The ids as they are, and bool, True where one is missing; None if none is. NaN is a gap: pandas stores
     integers with gaps as float64."""
-    column = read_column(column_of(given), "the ids")
+    column = read_column(column_of(given), "the ids", are_ids=True)
     if not column.format.is_number and column.format.type != "null":
         advice = _ADVICE_FOR_TEXTS if column.format.type == "text" else ""
         raise InputError(f"ids are integers; these are {CALLED[column.format.type]}{advice}")
@@ -33,8 +33,43 @@ def read_ids(given: Any, num_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
     return values, gaps if gaps is not None and gaps.any() else None
 
 
-def in_int64(values: np.ndarray) -> np.ndarray:
-    """Ids without gaps."""
+#: What the ids of an index are. The extension has those of uint64 as int64, with their top bit flipped, so that they
+#: compare as the numbers do (culmen/id_type.h).
+IdType = Literal["int64", "uint64"]
+TOP_BIT = np.uint64(1 << 63)
+
+
+def check_id_type(id_type: str | None) -> None:
+    if id_type not in (None, "int64", "uint64"):
+        raise InvalidArgument(f'id_type is "int64" or "uint64", not {id_type!r}')
+
+
+def id_type_of(numbers: np.ndarray) -> IdType:
+    """What whole_numbers says."""
+    return "uint64" if numbers.dtype == np.uint64 else "int64"
+
+
+def encoded(numbers: np.ndarray, id_type: IdType) -> np.ndarray:
+    """Whole numbers as the extension has ids of this type: int64."""
+    is_unsigned = numbers.dtype == np.uint64
+    if id_type == "int64":
+        if is_unsigned and len(numbers) and numbers.max() >= TOP_BIT:
+            raise InputError(
+                f'ids are below 2^63 where they are int64; {numbers.max()} is not: build with id_type="uint64"'
+            )
+        return np.ascontiguousarray(numbers, dtype=np.int64)
+    if not is_unsigned and len(numbers) and numbers.min() < 0:
+        raise InputError(f"ids are from 0 to 2^64 - 1 where they are uint64; {numbers.min()} is not")
+    return (numbers.astype(np.uint64) ^ TOP_BIT).view(np.int64)
+
+
+def decoded(ids: np.ndarray, id_type: IdType) -> np.ndarray:
+    """The numbers of ids that the extension has returned."""
+    return ids.view(np.int64) if id_type == "int64" else ids.view(np.uint64) ^ TOP_BIT
+
+
+def whole_numbers(values: np.ndarray) -> np.ndarray:
+    """Ids without gaps: int64, or uint64 if they are so or one is 2^63 or more."""
     if values.dtype.kind == "O":
         values = np.asarray(values.tolist())
     if values.dtype.kind == "f":
@@ -43,17 +78,16 @@ def in_int64(values: np.ndarray) -> np.ndarray:
         if (abs(values) >= 2.0 ** (np.finfo(values.dtype).nmant + 1)).any():
             raise InputError(f"ids are integers; some of these are too large for {values.dtype} to hold exactly")
         values = values.astype(np.int64)
-    if values.dtype.kind == "u" and len(values) and values.max() >= 1 << 63:
-        raise InputError(f"ids are below 2^63; {values.max()} is not")
     if values.dtype.kind not in "iu":
         raise InputError(f"ids are integers; these are {'texts' if values.dtype.kind in 'SUT' else values.dtype}")
-    return np.ascontiguousarray(values, dtype=np.int64)
+    is_uint64 = values.dtype.kind == "u" and values.dtype.itemsize == 8
+    return np.ascontiguousarray(values, dtype=np.uint64 if is_uint64 else np.int64)
 
 
 def _without_gaps(values: np.ndarray, gaps: np.ndarray | None) -> np.ndarray:
     if gaps is not None:
         raise InputError("an id has no value")
-    return in_int64(values)
+    return whole_numbers(values)
 
 
 def read_labels(given: Any, num_rows: int) -> _core.TextColumn:
@@ -87,28 +121,37 @@ def _text(value: Any) -> str | None:
     return str(value)
 
 
-def id_of(given: Any) -> int | None:
-    """As an index has it; None for an integer that none has."""
+def id_of(given: Any, id_type: IdType) -> int | None:
+    """As the extension has it; None for an integer that no index has."""
     number = operator.index(given)
+    if id_type == "uint64":
+        number -= 1 << 63
     return number if -(1 << 63) <= number < 1 << 63 else None
 
 
-def as_ids(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:
+def as_ids(ids: int | Iterable[int] | np.ndarray, id_type: IdType) -> np.ndarray:
+    return encoded(_given_numbers(ids), id_type)
+
+
+def _given_numbers(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:
     if np.ma.is_masked(ids):
         raise InputError("an id has no value")
     column = column_of(ids)
     if hasattr(column, "read_column"):
         return _without_gaps(*read_ids(column, len(column)))
-    values = np.atleast_1d(np.asarray(ids if isinstance(ids, (int, np.integer, np.ndarray)) else list(ids)))
+    given = ids if isinstance(ids, (int, np.integer, np.ndarray)) else list(ids)
+    values = np.atleast_1d(np.asarray(given))
+    if values.dtype.kind == "f" and isinstance(given, list):  # NumPy rounds small integers beside those of 2^63 and more
+        values = np.array(given, dtype=object)
     if values.dtype.kind == "O" and values.ndim == 1:
         return _without_gaps(*read_ids(values, len(values)))
     if values.ndim != 1:
         raise InvalidArgument(f"ids are one column, not an array of {values.ndim} dimensions")
-    return np.empty(0, dtype=np.int64) if values.size == 0 else in_int64(values)
+    return np.empty(0, dtype=np.int64) if values.size == 0 else whole_numbers(values)
 
 
 def id_set(given: Any) -> np.ndarray | bytes:
-    """What culmen.ids takes, as int64 or in Roaring's portable format for 64 bits."""
+    """What culmen.ids takes, as int64, uint64, or in Roaring's portable format for 64 bits."""
     if isinstance(given, (bytes, bytearray, memoryview)):
         return bytes(given)
     if type(given).__module__.partition(".")[0] == "pyroaring":
@@ -120,13 +163,13 @@ def id_set(given: Any) -> np.ndarray | bytes:
         raise InvalidArgument(f"ids are one column, not an array of {values.ndim} dimensions")
     if values.dtype.kind == "b":
         return np.flatnonzero(values)
-    return in_int64(values) if values.size > 0 else np.empty(0, dtype=np.int64)
+    return whole_numbers(values) if values.size > 0 else np.empty(0, dtype=np.int64)
 
 
 def _values_of(given: Any) -> np.ndarray:
     if isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray):
         return given
-    column = read_column(arrow_column(given) or given, "ids")
+    column = read_column(arrow_column(given) or given, "ids", are_ids=True)
     if (gaps := column.missing()) is not None and gaps.any():
         raise InputError("an id has no value")
     if not isinstance(column.values, np.ndarray) or column.format.type in ("date", "timestamp"):
@@ -134,9 +177,13 @@ def _values_of(given: Any) -> np.ndarray:
     return column.values.astype(bool) if column.format.type == "bool" else column.values
 
 
+def default_id_type(of: Any) -> IdType:
+    """Of a set in Roaring's format."""
+    is_bitmap = type(of).__module__.partition(".")[0] == "pyroaring"
+    return "uint64" if is_bitmap and len(of) > 0 and of.max() >= 1 << 63 else "int64"
+
+
 def _of_pyroaring(bitmap: Any) -> bytes:
     if "64" not in type(bitmap).__name__:  # one bitmap, whose upper 32 bits are 0
         return (1).to_bytes(8, "little") + (0).to_bytes(4, "little") + bitmap.serialize()
-    if len(bitmap) > 0 and bitmap.max() >= 1 << 63:
-        raise InputError(f"ids are below 2^63; {bitmap.max()} is not")
     return bitmap.serialize()

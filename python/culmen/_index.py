@@ -13,6 +13,7 @@ from ._device import DeviceGroup, DeviceIndex, device_number
 from ._dialect import CsvDialect, RejectedRow
 from ._errors import InvalidArgument
 from ._files import Path, Paths, read_files
+from ._ids import IdType
 from ._progress import Progress
 from ._queries import ALL_CORES, Where, check_integer
 from ._reports import RecoveryInfo, RepairReport, WriteResult
@@ -61,6 +62,7 @@ class Index(Searchable):
         *,
         id: str | Any | None = None,
         label: str | Any | None = None,
+        id_type: IdType | None = None,
         columns: Collection[str] | None = None,
         stored: Collection[str] | None = None,
         missing: Missing = None,
@@ -86,9 +88,11 @@ class Index(Searchable):
                 a dict of names to "high" or "low". It never changes an answer: it says which sign a weight
                 usually has, and makes that sign the fast one. Default: all columns of numbers but id and label.
                 All other columns are kept as well: filters test them, and answers show them.
-            id: the column of ids, or the ids: unique int64. Default: the rows' numbers, from 0, even if a column is
+            id: the column of ids, or the ids: unique integers. Default: the rows' numbers, from 0, even if a column is
                 called "id".
             label: the column of texts that come with the answers, or the texts.
+            id_type: what ids are, "int64" or "uint64" (0 to 2^64 - 1). Default: "uint64" for an array or a column of
+                uint64, and if an id is 2^63 or more. An index of such ids assigns none: each row brings its own.
             columns: keeps only these columns, and those named by the other arguments.
             stored: columns that answers show and filters do not test. Default: those of more than 1,000 texts of
                 which more than half differ; with [] none.
@@ -119,7 +123,7 @@ class Index(Searchable):
 
         Cost: O(n log n) time, and about twice the table's size of memory while it lasts.
         """
-        taken = take_table(table, Choice(attributes, id, label, columns, stored, missing, nulls))
+        taken = take_table(table, Choice(attributes, id, label, columns, stored, missing, nulls, id_type))
         options = BuildOptions(
             value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress, duplicates
         )
@@ -133,6 +137,7 @@ class Index(Searchable):
         *,
         id: str | None = None,
         label: str | None = None,
+        id_type: IdType | None = None,
         columns: Collection[str] | None = None,
         stored: Collection[str] | None = None,
         missing: Missing = None,
@@ -164,7 +169,7 @@ class Index(Searchable):
         read as the program reads them; several of them take the memory of their columns twice for a while. The other
         arguments and errors are those of build; IoError for files that cannot be read.
         """
-        choice = Choice(attributes, id, label, columns, stored, missing, nulls)
+        choice = Choice(attributes, id, label, columns, stored, missing, nulls, id_type)
         taken = take_table(read_files(paths, choice, dialect, rejects, unique_ids=duplicates == "error"), choice)
         options = BuildOptions(
             value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress, duplicates
@@ -189,6 +194,7 @@ class Index(Searchable):
         id: str | None = None,
         label: str | None = None,
         has_labels: bool = False,
+        id_type: IdType = "int64",
         missing: Missing = None,
         value_type: str = "automatic",
         cluster: str | None = None,
@@ -203,6 +209,7 @@ class Index(Searchable):
             stored: those of the fields that filters do not test.
             id, label: the columns of the tables to come that hold these.
             has_labels: rows have labels; not needed with `label`.
+            id_type: "uint64" for ids from 0 to 2^64 - 1, which each row brings then.
 
         >>> index = Index.create(["price:low", "rating"], fields={"brand": "text"})
         >>> index.insert({"price": [80, 120], "rating": [7.9, None], "brand": ["Sony", None]}).inserted
@@ -212,7 +219,9 @@ class Index(Searchable):
         ranked, others = declared(preferences_of(attributes, ()), fields or {}, stored, missing)
         has_labels = has_labels or label is not None
         return cls._of(
-            _core.create(ranked, others, id or "", label or "", has_labels, value_type, cluster or "", leaf_rows)
+            _core.create(
+                ranked, others, id or "", label or "", id_type, has_labels, value_type, cluster or "", leaf_rows
+            )
         )
 
     @classmethod

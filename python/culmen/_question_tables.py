@@ -10,6 +10,7 @@ import numpy as np
 from . import _core
 from ._errors import InvalidArgument
 from ._files import as_arrow
+from ._ids import IdType, decoded
 from ._queries import as_matrix
 from ._wanted import Shared
 
@@ -62,10 +63,10 @@ def tables_of(questions: Any) -> Iterator[Any]:
         yield from (table.slice(first, AT_ONCE) for first in range(0, len(table), AT_ONCE))
 
 
-def merged_lists(parts: Sequence[Any], num_questions: int, k: int | None) -> dict[str, pyarrow.Array]:
+def merged_lists(parts: Sequence[Any], num_questions: int, k: int | None, id_type: IdType) -> dict[str, pyarrow.Array]:
     """Of what shards answer to all questions, as Part says."""
     every = np.arange(num_questions)
     ks = Shared(k, None, None, num_questions).ks()
     places, counts = _core.merge_parts([(every, p.counts, p.ids, p.scores) for p in parts], ks)
     ids, scores = np.concatenate([p.ids for p in parts]), np.concatenate([p.scores for p in parts])
-    return lists_of(counts, ids[places], scores[places])
+    return lists_of(counts, decoded(ids[places], id_type), scores[places])

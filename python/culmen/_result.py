@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from . import _core
+from ._ids import TOP_BIT, decoded, encoded
 from ._reports import SearchStats
 from ._schema import Schema, renamed
 from ._values import FLOAT, INT, TEXT, Values, columns_of_rows, named_rows, rows_of
@@ -135,8 +136,8 @@ class Result(Tabular):
 
     @property
     def ids(self) -> np.ndarray:
-        """int64 [n], the ids of the rows."""
-        return self._answer.ids.view(np.int64)
+        """int64 [n], the ids of the rows; uint64 where the index has such ids."""
+        return decoded(self._answer.ids, self._schema.id_type)
 
     @property
     def scores(self) -> np.ndarray:
@@ -237,9 +238,9 @@ class BatchResult(Tabular):
     ['Bellevue', 'Miramar']
 
     Attributes:
-        ids: int64 [q, k], best first, -1 after the last row of an answer. The arrays are read-only, unless they are
-            those of `out`: then they, and the rows that are looked up by them, change with the next search that gets
-            them.
+        ids: int64 [q, k], best first, -1 after the last row of an answer; uint64, and 2^64 - 1, where the index has
+            such ids. The arrays are read-only, unless they are those of `out`: then they, and the rows that are looked
+            up by them, change with the next search that gets them.
         scores: float64 [q, k] in the same order, -infinity after the last row.
         counts: uint32 [q], rows of each answer.
     """
@@ -253,6 +254,9 @@ class BatchResult(Tabular):
         self.scores: np.ndarray
         self.counts: np.ndarray
         self.ids, self.scores, self.counts = out or (many.ids.view(np.int64), many.scores, many.counts)
+        if schema.id_type == "uint64":
+            self.ids = self.ids.view(np.uint64)
+            self.ids[self._is_row()] ^= TOP_BIT  # in place: the array may be the caller's
         if out is None:
             for array in (self.ids, self.scores, self.counts):
                 array.flags.writeable = False  # lookups rely on them
@@ -315,7 +319,7 @@ class _Found:
 
     def __init__(self, index: _core.Index | _core.OpenShards, ids: np.ndarray, schema: Schema) -> None:
         self._ids = ids
-        values, self._labels, self._fields = index.get(ids, schema.field_kinds)
+        values, self._labels, self._fields = index.get(encoded(ids, schema.id_type), schema.field_kinds)
         self._values = values.reshape(len(ids), len(schema.attributes))
 
     def rows(self, ids: np.ndarray) -> tuple[np.ndarray, list[str], list[Any]]:
@@ -345,7 +349,11 @@ class _AnswerOfMany:
 
     @property
     def ids(self) -> np.ndarray:
-        """int64 [n], the ids of the rows."""
+        """int64 [n], as the extension has the ids of the rows."""
+        return encoded(self._numbers, self._batch._schema.id_type)
+
+    @property
+    def _numbers(self) -> np.ndarray:
         return self._batch.ids[self._q, : self._count].copy()
 
     @property
@@ -353,14 +361,14 @@ class _AnswerOfMany:
         return self._batch.scores[self._q, : self._count].copy()
 
     def attribute(self, position: int) -> np.ndarray:
-        return self._batch._lookup().rows(self.ids)[0][:, position]
+        return self._batch._lookup().rows(self._numbers)[0][:, position]
 
     @property
     def labels(self) -> list[str]:
-        return self._batch._lookup().rows(self.ids)[1]
+        return self._batch._lookup().rows(self._numbers)[1]
 
     def rows_at(self, ranks: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
-        return self._batch._lookup().rows(self.ids[ranks])
+        return self._batch._lookup().rows(self._numbers[ranks])
 
     @property
     def version(self) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _core
+from ._ids import decoded
 from ._queries import ALL_CORES
 from ._result import with_columns
 from ._schema import Schema
@@ -31,7 +32,7 @@ class AllRows:
         self._schema = schema
         ids = self._found.ids.view(np.int64)
         self._ranks = np.argsort(ids)
-        self.ids = ids[self._ranks]
+        self.ids = decoded(ids[self._ranks], schema.id_type)
 
     def parts(self) -> Iterator[dict[str, Values]]:
         """Yields batches of columns by name; one empty batch for an index without rows."""

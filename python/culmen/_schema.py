@@ -14,6 +14,7 @@ from . import _core
 from ._columns import UNITS, Column, Format, read_column
 from ._errors import InputError, InvalidArgument
 from ._fitting import fitted, missing_column
+from ._ids import IdType
 from ._reports import ColumnInfo
 from ._sources import Source, source_of
 from ._tables import Attribute, Columns, Field, Missing, check_nulls, stand_ins_of, with_rows
@@ -75,6 +76,7 @@ class Schema:
     has_labels: bool
     id_name: str
     label_name: str
+    id_type: IdType
 
     @classmethod
     def of(cls, handle: _core.Index) -> Schema:
@@ -88,6 +90,7 @@ class Schema:
             report["has_labels"],
             report["id_name"],
             report["label_name"],
+            report["id_type"],
         )
 
     @cached_property
@@ -146,7 +149,7 @@ class Schema:
             for f in self.fields
         ]
         taken = Columns(num_rows, list(self.attributes), columns, list(self.fields), fields)
-        return with_rows(taken, source, id, label, nulls)
+        return with_rows(taken, source, id, label, nulls, self.id_type)
 
     def some_columns_of(self, table: Any, id: Any, label: Any) -> Columns:
         """As rows_of, of a table that may lack attributes, too."""
@@ -169,7 +172,9 @@ class Schema:
         if not columns and not field_columns:
             raise InvalidArgument("the table has no column besides ids and labels")
         num_rows = len((columns or field_columns)[0])
-        return with_rows(Columns(num_rows, attributes, columns, fields, field_columns), source, id, label, "keep")
+        return with_rows(
+            Columns(num_rows, attributes, columns, fields, field_columns), source, id, label, "keep", self.id_type
+        )
 
     @cached_property
     def _own(self) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._ids import as_ids, id_of
+from ._ids import id_of
 from ._numbers import real_number
 from ._progress import Progress
 from ._queries import (
@@ -218,7 +219,7 @@ class Searchable(Tabular):
         >>> index.rank_of({"rating": 1}, 2)
         RowRank(rank=2, score=8.5)
         """
-        number = id_of(id)
+        number = id_of(id, self._schema.id_type)
         if number is None:
             return None
         found: Any = self._handle.rank_of(by_name(weights), where, scale, missing, terms, number)
@@ -255,7 +256,7 @@ class Searchable(Tabular):
         ([('price', -8.0), ('rating', 7.0)], EvenWeight(attribute='price', weight=-0.1, even=-0.05))
         """
         given = [id] if other is None else [id, other]
-        ids = [number for one in given if (number := id_of(one)) is not None]
+        ids = [number for one in given if (number := id_of(one, self._schema.id_type)) is not None]
         found: Any = self._handle.why(by_name(weights), scale, missing, ids) if len(ids) == len(given) else None
         if found is None:
             absent = [str(one) for one in given if one not in self]
@@ -267,22 +268,22 @@ class Searchable(Tabular):
     def get(self, id: int) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows,
         unless there is a map of ids: after opening, after a change, or many such calls."""
-        if (number := id_of(id)) is None:
+        if (number := id_of(id, self._schema.id_type)) is None:
             return None
-        taken = self._handle.get(as_ids(number), self._schema.field_kinds)
+        taken = self._handle.get(np.array([number]), self._schema.field_kinds)
         if not taken[1]:
             return None
         [columns] = named_rows(self._schema, taken)
-        return Row(number, float("nan"), columns, taken[1][0])
+        return Row(operator.index(id), float("nan"), columns, taken[1][0])
 
     def __contains__(self, id: object) -> bool:
-        number = id_of(id) if isinstance(id, (int, np.integer)) else None
+        number = id_of(id, self._schema.id_type) if isinstance(id, (int, np.integer)) else None
         return number is not None and self._handle.contains(number)
 
     # ---- all rows
 
     def ids(self) -> np.ndarray:
-        """The ids of all rows, int64 [n], from the smallest.
+        """The ids of all rows, int64 or uint64 [n], from the smallest.
 
         Cost, also of the next calls: a scan, a sort, and some 50 bytes per row in addition to what is returned.
         """

@@ -35,9 +35,9 @@ def search(
         if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the usual ones need no conversion
             if is_matrix(weights):
                 matrix = as_matrix(weights, schema.names)
-                check_out(out, len(matrix), k)
+                check_out(out, len(matrix), k, schema.id_type)
                 with shown(progress) as report:
-                    answers = handle.search_matrix(matrix, k, *rest, out, report)
+                    answers = handle.search_matrix(matrix, k, *rest, _as_int64(out), report)
                     if report is not None:
                         report("searching", 1.0)
                 return BatchResult(answers, schema, out)
@@ -61,9 +61,10 @@ def search_page(
     if after is not None:
         if not isinstance(after, (tuple, list)) or len(after) != 2:
             raise InvalidArgument("after is the (score, id) of the last row before, as Result.cursor")
-        after = (real_number("the score of after", after[0]), integer("the id of after", after[1]))
-        if id_of(after[1]) is None:
-            raise InvalidArgument(f"the id of after is of 64 bits, which {after[1]} is not")
+        number = id_of(integer("the id of after", after[1]), schema.id_type)
+        if number is None:
+            raise InvalidArgument(f"the id of after is a number of {schema.id_type}, which {after[1]} is not")
+        after = (real_number("the score of after", after[0]), number)
     if per is not None:
         if not isinstance(per, Mapping) or len(per) != 1:
             raise InvalidArgument('per is a column and how many rows of each value: {"brand": 2}')
@@ -93,7 +94,12 @@ def _search_each(
     return BatchResult(answers, schema)
 
 
-def check_out(out: Any, num_queries: int, k: int | None) -> None:
+def _as_int64(out: Out | None) -> Out | None:
+    """The same arrays: the extension writes ids of either type as int64."""
+    return None if out is None else (out[0].view(np.int64), *out[1:])
+
+
+def check_out(out: Any, num_queries: int, k: int | None, id_type: str) -> None:
     if out is None:
         return
     if k is None:
@@ -101,7 +107,7 @@ def check_out(out: Any, num_queries: int, k: int | None) -> None:
     if not isinstance(out, tuple) or len(out) != 3:
         raise InvalidArgument("out is three arrays: (ids, scores, counts)")
     needed = {
-        "ids": (np.int64, (num_queries, k)),
+        "ids": (np.dtype(id_type), (num_queries, k)),
         "scores": (np.float64, (num_queries, k)),
         "counts": (np.uint32, (num_queries,)),
     }

@@ -28,7 +28,7 @@ from ._build import BuildOptions, build
 from ._columns import Column, read_column
 from ._errors import Error, InputError, InvalidArgument
 from ._files import as_arrow, expand, in_utf8, open_dataset, translated
-from ._ids import in_int64, read_ids
+from ._ids import encoded, read_ids, whole_numbers
 from ._queries import check_integer
 from ._shards import Failure
 from ._sources import source_of
@@ -139,7 +139,7 @@ def _cut_batches(
 
 def _cut_batch(batch: Any, first_row: int, num_shards: int, choice: Choice) -> Cut:
     """What the coordinator must know of the rows, and those of each shard; of no rows, their columns to shard 0."""
-    report = _report_of_rows(batch)
+    report = _report_of_rows(batch, choice)
     rows, ids = _with_ids(batch, first_row, choice)
     if len(ids) == 0:
         return report, {0: rows}
@@ -176,10 +176,10 @@ def keep_distinct(shard: int, part: int, folder: str, num_shards: int, plan: Pla
     if (dropped := take_table(table, plan.choice).dropped) is not None:
         table = table.take(np.delete(np.arange(len(table)), dropped.astype(np.int64)))
     ids, _ = read_ids(source_of(table).take(plan.choice.id, "the ids"), len(table))
-    table = table.take(_distinct(in_int64(ids), plan.options.duplicates))
+    table = table.take(_distinct(whole_numbers(ids), plan.options.duplicates))
     with _Pieces(folder, part, num_shards) as pieces:
         pieces.add({shard: table})
-    return _report_of_rows(table)
+    return _report_of_rows(table, plan.choice)
 
 
 def _distinct(ids: np.ndarray, keep: str) -> np.ndarray:
@@ -257,7 +257,7 @@ def _with_ids(batch: Any, first_row: int, choice: Choice) -> tuple[Any, np.ndarr
                 "leave such rows out with nulls='drop'"
             )
         batch, ids = batch.filter(pyarrow.array(~gaps)), ids[~gaps]
-    return batch, in_int64(ids)
+    return batch, encoded(whole_numbers(ids), choice.id_type or "int64")
 
 
 class _Pieces:
@@ -308,9 +308,10 @@ def _read_pieces(folder: str, parts: Sequence[int], shard: int, columns: list[st
 # ---- what the coordinator learns
 
 
-def _report_of_rows(rows: Any) -> PartReport:
+def _report_of_rows(rows: Any, choice: Choice) -> PartReport:
     columns = source_of(rows).columns.items()
-    return PartReport(len(rows), rows.schema, {name: _report_of(read_column(c, name)) for name, c in columns})
+    reports = {name: _report_of(read_column(c, name, are_ids=name == choice.id)) for name, c in columns}
+    return PartReport(len(rows), rows.schema, reports)
 
 
 def _report_of(column: Column) -> ColumnReport:
@@ -366,6 +367,7 @@ class Coordinator:
             raise InvalidArgument("label names a column of the files")
         if options.duplicates not in ("error", "first", "last"):
             raise InvalidArgument(f'duplicates is "error", "first" or "last", not {options.duplicates!r}')
+        choice = replace(choice, id_type=choice.id_type or "int64")  # the ids of one part do not tell that of all
         generation = _next_generation(self._directory, self._overwrite)
         folder = os.path.join(self._directory, f"pieces-{uuid.uuid4().hex}")
         os.makedirs(folder)

@@ -14,6 +14,7 @@ from ._build import BuildOptions
 from ._engines import Engine, ThreadEngine
 from ._errors import InvalidArgument, IoError
 from ._files import Path
+from ._ids import IdType
 from ._queries import ALL_CORES, Where, check_integer
 from ._reports import WriteResult
 from ._shard_builds import MOST_SHARDS, Coordinator, LocalTasks, Tasks, parts_of
@@ -56,6 +57,7 @@ class ShardedIndex(ShardedSearchable):
         overwrite: bool = False,
         id: str | None = None,
         label: str | None = None,
+        id_type: IdType | None = None,
         columns: Collection[str] | None = None,
         stored: Collection[str] | None = None,
         missing: Missing = None,
@@ -74,6 +76,7 @@ class ShardedIndex(ShardedSearchable):
             table: Parquet or Arrow files, as for Index.from_files, or a table with names, as for Index.build. Needs
                 pyarrow.
             shards: how many.
+            id_type: "uint64" for ids from 0 to 2^64 - 1; otherwise one of 2^63 or more is an error.
             overwrite: replaces a sharded index that is in the directory. Who has it open keeps it.
             cluster: the column that rows are grouped by within each shard.
 
@@ -91,6 +94,7 @@ class ShardedIndex(ShardedSearchable):
             overwrite=overwrite,
             id=id,
             label=label,
+            id_type=id_type,
             columns=columns,
             stored=stored,
             missing=missing,
@@ -117,6 +121,7 @@ class ShardedIndex(ShardedSearchable):
         overwrite: bool = False,
         id: str | None = None,
         label: str | None = None,
+        id_type: IdType | None = None,
         columns: Collection[str] | None = None,
         stored: Collection[str] | None = None,
         missing: Missing = None,
@@ -129,7 +134,7 @@ class ShardedIndex(ShardedSearchable):
         threads: int = ALL_CORES,
         duplicates: str = "error",
     ) -> None:
-        choice = Choice(attributes, id, label, columns, stored, missing, nulls)
+        choice = Choice(attributes, id, label, columns, stored, missing, nulls, id_type)
         options = BuildOptions(
             value_type, partitioning, cluster, num_partitions, leaf_rows, threads, None, None, duplicates
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 from . import _core
 from ._engines import Engine, ShardUnavailable
 from ._errors import InvalidArgument, IoError
-from ._ids import as_ids, id_of
+from ._ids import id_of
 from ._merging import ShardedBatchResult, ShardedResult, joined_rows
 from ._progress import Progress, shown
 from ._queries import (
@@ -196,22 +197,22 @@ class ShardedSearchable:
 
     def get(self, id: int) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN."""
-        if (number := id_of(id)) is None:
+        if (number := id_of(id, self._view.schema.id_type)) is None:
             return None
 
         def ask(view: View) -> Row | None:
-            found = self._rows(view, {_shard_of(view, number): as_ids(number)})
+            found = self._rows(view, {_shard_of(view, number): np.array([number])})
             [taken] = found.values()
             if not taken[1]:
                 return None
             taken = joined_rows([taken])
             [columns] = named_rows(view.schema, taken)
-            return Row(number, float("nan"), columns, taken[1][0])
+            return Row(operator.index(id), float("nan"), columns, taken[1][0])
 
         return self._at_one_version(ask)
 
     def __contains__(self, id: object) -> bool:
-        number = id_of(id) if isinstance(id, (int, np.integer)) else None
+        number = id_of(id, self._view.schema.id_type) if isinstance(id, (int, np.integer)) else None
         if number is None:
             return False
 
@@ -327,7 +328,7 @@ class ShardedSearchable:
 
 
 def _shard_of(view: View, id: int) -> int:
-    return int(_core.shards_of(as_ids(id), len(view.versions))[0])
+    return int(_core.shards_of(np.array([id]), len(view.versions))[0])
 
 
 def _all_answers(engine: Engine, requests: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:

@@ -97,13 +97,13 @@ class _PandasColumn:
     def __len__(self) -> int:
         return len(self._column)
 
-    def read_column(self, name: str) -> Column:
+    def read_column(self, name: str, are_ids: bool = False) -> Column:
         through_arrow = self._through_arrow()
         if through_arrow is not None:
-            return through_arrow.read_column(name)
+            return through_arrow.read_column(name, are_ids)
         zone = getattr(self._column.dtype, "tz", None)
         if zone is None:
-            return read_column(self._to_numpy(), name)
+            return read_column(self._to_numpy(), name, are_ids)
         column = read_column(self._column.to_numpy(dtype=f"M8[{self._column.dtype.unit}]"), name)
         return replace(column, format=column.format._replace(zone=zone_name(zone)))
 

@@ -12,7 +12,7 @@ from . import _core
 from ._columns import Column, Format, read_column
 from ._errors import InputError, InvalidArgument
 from ._fitting import fitted
-from ._ids import in_int64, read_ids, read_labels
+from ._ids import IdType, check_id_type, encoded, id_type_of, read_ids, read_labels, whole_numbers
 from ._numbers import is_real_number, real_number
 from ._sources import Source, source_of
 
@@ -55,6 +55,7 @@ class Columns:
     dropped: np.ndarray | None = None  # the numbers of dropped rows, ascending
     id_name: str = ""
     label_name: str = ""
+    id_type: IdType = "int64"
 
     @property
     def num_dropped(self) -> int:
@@ -79,9 +80,11 @@ class Choice:
     stored: Collection[str] | None = None
     missing: Missing = None
     nulls: str = "keep"
+    id_type: IdType | None = None
 
     def __post_init__(self) -> None:
         check_nulls(self.nulls)
+        check_id_type(self.id_type)
         for name in ("columns", "stored"):
             if isinstance(getattr(self, name), str):
                 raise InvalidArgument(f"{name} is a list of names, not the text {getattr(self, name)!r}")
@@ -120,11 +123,11 @@ def take_table(table: Any, choice: Choice) -> Columns:
         id_name=choice.id if isinstance(choice.id, str) else "",
         label_name=choice.label if isinstance(choice.label, str) else "",
     )
-    return with_rows(taken, source, choice.id, choice.label, choice.nulls)
+    return with_rows(taken, source, choice.id, choice.label, choice.nulls, choice.id_type)
 
 
-def with_rows(taken: Columns, source: Source, id: Any, label: Any, nulls: str) -> Columns:
-    """Adds ids and labels, and drops rows."""
+def with_rows(taken: Columns, source: Source, id: Any, label: Any, nulls: str, id_type: IdType | None) -> Columns:
+    """Adds ids and labels, and drops rows. Without a type it is that of the ids."""
     attributes = [attribute.name for attribute in taken.attributes]
     ids = source.take(id, "the ids") if isinstance(id, str) else id
     labels = source.take(label, "the labels") if isinstance(label, str) else label
@@ -138,10 +141,18 @@ def with_rows(taken: Columns, source: Source, id: Any, label: Any, nulls: str) -
             f"{int(id_gaps.argmax()) + 1} ({int(id_gaps.sum())} of {num_rows} rows): fill the gaps, or "
             "leave such rows out with nulls='drop'"
         )
+    numbers = None if given_ids is None else whole_numbers(given_ids if keep is None else given_ids[keep])
+    if numbers is not None and id_type is None:
+        id_type = id_type_of(numbers)
+    if numbers is None and id_type == "uint64":
+        raise InvalidArgument(
+            "an index whose ids are uint64 assigns none: name their column, or give them, with id=..."
+        )
     whole = replace(
         taken,
         num_rows=num_rows,
-        ids=None if given_ids is None else in_int64(given_ids if keep is None else given_ids[keep]),
+        ids=None if numbers is None else encoded(numbers, id_type or "int64"),
+        id_type=id_type or "int64",
         labels=None if labels is None else read_labels(labels, num_rows),
         dropped=source.dropped,
     )

@@ -19,7 +19,9 @@ from ._shards import State, Version
 def names_of(schema: Schema) -> _core.Index:
     """An index of the same columns, without rows, for the extension's calls that know columns by their names."""
     attributes, fields = list(schema.attributes), list(schema.fields)
-    return _core.create(attributes, fields, schema.id_name, schema.label_name, schema.has_labels, "automatic", "", 0)
+    return _core.create(
+        attributes, fields, schema.id_name, schema.label_name, schema.id_type, schema.has_labels, "automatic", "", 0
+    )
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def written(index: _core.Index, steps: Sequence[Step], options: WriteOptions) ->
 def rows_to_erase(names: _core.Index, ids: int | Iterable[int] | None, where: Where) -> np.ndarray | _core.Filter:
     if (ids is None) == (where is None):
         raise InvalidArgument("say which rows: ids, or where=...")
-    return filter_to_erase(names, where, "where") if ids is None else as_ids(ids)
+    return filter_to_erase(names, where, "where") if ids is None else as_ids(ids, Schema.of(names).id_type)
 
 
 #: Writes steps, all or none.

@@ -27,6 +27,7 @@ from ._device import device_number
 from ._engines import Engine, WorkerLost
 from ._errors import InvalidArgument
 from ._files import Path
+from ._ids import IdType, decoded
 from ._question_tables import check_names, lists_of, merged_lists, weights_of, with_answers
 from ._schema import Schema
 from ._shard_builds import Tasks, parts_of
@@ -232,10 +233,12 @@ def _message_of(questions: Any, schema: Schema, k: int | None, rest: tuple[Any, 
     return bytes(message)
 
 
-def _with_answers(questions: Any, k: int | None, versions: Sequence[Version], answers: Sequence[Any]) -> Any:
+def _with_answers(
+    questions: Any, k: int | None, id_type: IdType, versions: Sequence[Version], answers: Sequence[Any]
+) -> Any:
     """A task: a partition of questions with what shards have answered, of the same kind."""
     parts = [part_of(answer, version) for answer, version in zip(answers, versions)]
-    return _with_lists(questions, merged_lists(parts, len(questions), k))
+    return _with_lists(questions, merged_lists(parts, len(questions), k, id_type))
 
 
 def _with_lists(questions: Any, answers: dict[str, pyarrow.Array]) -> Any:
@@ -318,7 +321,8 @@ class ShardedIndex(_ShardedIndex):
 
         check_names(questions.columns)
         none = np.zeros(0, dtype=np.int64)
-        meta = _with_lists(questions._meta, lists_of(none, none, none.astype(np.float64)))
+        no_ids = decoded(none, self._view.schema.id_type)
+        meta = _with_lists(questions._meta, lists_of(none, no_ids, none.astype(np.float64)))
         return dask.dataframe.from_delayed(partitions, meta=meta)
 
     def _answered_later(self, partition: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
@@ -333,4 +337,4 @@ class ShardedIndex(_ShardedIndex):
         for shard, version in enumerate(view.versions):
             with dask.annotate(retries=_RETRIES, **self._engine.place_of(shard, "search")):
                 parts.append(call(*self._engine.address_of(shard), "search", version, message, *options))
-        return dask.delayed(_with_answers, pure=False)(partition, k, view.versions, parts)
+        return dask.delayed(_with_answers, pure=False)(partition, k, view.schema.id_type, view.versions, parts)

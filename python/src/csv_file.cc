@@ -121,7 +121,7 @@ nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attrib
                    const std::optional<std::string>& delimiter, const std::optional<std::string>& decimal,
                    const std::optional<std::string>& thousands, std::optional<bool> has_header,
                    std::optional<std::vector<std::string>> null_words, const std::string& dates,
-                   bool unique_ids, const nb::object& reject) {
+                   bool unique_ids, const std::optional<std::string>& id_type, const nb::object& reject) {
   ReadOptions options;
   for (const std::string& name : attributes) options.attributes.push_back({.name = name});
   options.id_column = id;
@@ -129,6 +129,7 @@ nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attrib
   options.columns = std::move(columns);
   options.stored = std::move(stored);
   options.unique_ids = unique_ids;
+  if (id_type) options.id_type = parse_id_type(*id_type);
   options.nulls = drops_nulls ? NullPolicy::drop : NullPolicy::keep;
   options.dialect = {.delimiter = mark_of(delimiter),
                      .has_header = has_header,
@@ -153,7 +154,8 @@ nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attrib
   for (std::uint64_t row = dropped.size(); row < table->num_dropped_rows; ++row)
     dropped.push_back(table->num_rows + row);
   const nb::object ids = id.empty() ? nb::none() : nb::cast(to_numpy(std::move(table->ids)));
-  return nb::make_tuple(columns_of(table), ids, to_numpy(std::move(dropped)));
+  return nb::make_tuple(columns_of(table), ids, to_numpy(std::move(dropped)),
+                        std::string(id_type_name(table->id_type)));
 }
 
 }  // namespace
@@ -163,7 +165,7 @@ void bind_csv(nb::module_& module) {
              nb::arg("columns").none(), nb::arg("stored"), nb::arg("drops_nulls"),
              nb::arg("delimiter").none(), nb::arg("decimal").none(), nb::arg("thousands").none(),
              nb::arg("has_header").none(), nb::arg("null_words").none(), nb::arg("dates"),
-             nb::arg("unique_ids"), nb::arg("reject").none());
+             nb::arg("unique_ids"), nb::arg("id_type").none(), nb::arg("reject").none());
 }
 
 }  // namespace culmen::python

@@ -18,6 +18,7 @@
 #include "culmen/shard_messages.h"
 #include "gil.h"
 #include "numbers.h"
+#include "query/literal.h"
 #include "tables.h"
 
 namespace culmen::python {
@@ -34,11 +35,7 @@ bool is_above(const Literal& a, const Literal& b) {
   const auto *text = std::get_if<std::string>(&a), *other = std::get_if<std::string>(&b);
   if (text != nullptr && other != nullptr) return *text > *other;
   if (text != nullptr || other != nullptr) return false;
-  const auto number = [](const Literal& value) {
-    const auto* integer = std::get_if<std::int64_t>(&value);
-    return integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value);
-  };
-  return number(a) > number(b);
+  return nearest_double(a) > nearest_double(b);
 }
 
 Filter pair_filter(const Column& column, nb::handle pair) {
@@ -85,16 +82,18 @@ void bind_comparison(nb::class_<Column>& column, const char* name, Operator comp
       nb::arg("value").none());
 }
 
-Filter ids_in(const Ids& ids) {
+Filter ids_in(const Ids& ids, std::string_view id_type) {
   const std::span given(ids.data(), ids.size());
+  const IdType type = parse_id_type(id_type);
   const GilReleased released;
-  return Filter::ids_in(IdSet(given));
+  return Filter::ids_in(IdSet(given, type));
 }
 
-Filter ids_in_bytes(const nb::bytes& bytes) {
+Filter ids_in_bytes(const nb::bytes& bytes, std::string_view id_type) {
   const std::span given(static_cast<const std::byte*>(bytes.data()), bytes.size());
+  const IdType type = parse_id_type(id_type);
   const GilReleased released;
-  return Filter::ids_in(IdSet::from_bytes(given));
+  return Filter::ids_in(IdSet::from_bytes(given, type));
 }
 
 }  // namespace
@@ -157,8 +156,8 @@ void bind_filters(nb::module_& module) {
   module.def("filter_of", &filter_of, nb::arg("index"), nb::arg("where").none());
   module.def("col", &col, nb::arg("attribute"));
   module.def("id_col", &id_col);
-  module.def("ids_in", &ids_in, nb::arg("ids"));
-  module.def("ids_in_bytes", &ids_in_bytes, nb::arg("bytes"));
+  module.def("ids_in", &ids_in, nb::arg("ids"), nb::arg("id_type"));
+  module.def("ids_in_bytes", &ids_in_bytes, nb::arg("bytes"), nb::arg("id_type"));
 }
 
 }  // namespace culmen::python

@@ -63,12 +63,12 @@ BuildOptions build_options(std::string_view partitioning, std::string cluster, i
 Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& columns, const nb::list& fields,
             const nb::list& field_columns, const nb::object& ids, const nb::object& labels,
             const nb::object& dropped, std::string_view id_name, std::string_view label_name,
-            std::string_view partitioning, std::string cluster, int num_partitions, int leaf_rows,
-            std::string_view value_type, int num_threads, std::vector<int> devices,
+            std::string_view id_type, std::string_view partitioning, std::string cluster, int num_partitions,
+            int leaf_rows, std::string_view value_type, int num_threads, std::vector<int> devices,
             const nb::object& on_progress, const std::vector<double>& stand_ins,
             std::string_view duplicates) {
   const HeldTable table(num_rows, attributes, columns, fields, field_columns, ids, labels, dropped, id_name,
-                        label_name);
+                        label_name, id_type);
   BuildOptions options = build_options(partitioning, std::move(cluster), num_partitions, leaf_rows,
                                        value_type, num_threads, std::move(devices), on_progress);
   options.stand_ins = stand_ins;
@@ -82,8 +82,8 @@ Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& co
 }
 
 Index create(const nb::list& attributes, const nb::list& fields, std::string_view id_name,
-             std::string_view label_name, bool has_labels, std::string_view value_type, std::string cluster,
-             int leaf_rows) {
+             std::string_view label_name, std::string_view id_type, bool has_labels,
+             std::string_view value_type, std::string cluster, int leaf_rows) {
   BuildOptions options;
   options.cluster = std::move(cluster);
   options.value_type = kValueTypes.parse(value_type);
@@ -92,7 +92,8 @@ Index create(const nb::list& attributes, const nb::list& fields, std::string_vie
                         .has_labels = has_labels,
                         .fields = fields_of(fields),
                         .id_name = std::string(id_name),
-                        .label_name = std::string(label_name)},
+                        .label_name = std::string(label_name),
+                        .id_type = parse_id_type(id_type)},
                        options);
 }
 
@@ -203,10 +204,10 @@ nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size
 void bind_index(nb::module_& module) {
   module.def("build", build, nb::arg("num_rows"), nb::arg("attributes"), nb::arg("columns"),
              nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(), nb::arg("labels").none(),
-             nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("partitioning"),
-             nb::arg("cluster"), nb::arg("num_partitions"), nb::arg("leaf_rows"), nb::arg("value_type"),
-             nb::arg("num_threads"), nb::arg("devices"), nb::arg("on_progress").none(), nb::arg("stand_ins"),
-             nb::arg("duplicates"));
+             nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("id_type"),
+             nb::arg("partitioning"), nb::arg("cluster"), nb::arg("num_partitions"), nb::arg("leaf_rows"),
+             nb::arg("value_type"), nb::arg("num_threads"), nb::arg("devices"), nb::arg("on_progress").none(),
+             nb::arg("stand_ins"), nb::arg("duplicates"));
   module.def("create", create);
   module.def("open", open);
   module.def("repair", [](const nb::bytes& source, const nb::bytes& target) {

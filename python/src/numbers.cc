@@ -82,6 +82,11 @@ Literal literal(nb::handle value, const char* what) {
   if (!index.is_valid()) throw nb::python_error();
   int overflow = 0;
   const long long integer = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  if (overflow > 0) {
+    const unsigned long long large = PyLong_AsUnsignedLongLong(index.ptr());
+    if (PyErr_Occurred() == nullptr) return LargeInteger{large};
+    PyErr_Clear();
+  }
   if (overflow != 0) return number(index, what);
   return std::int64_t{integer};
 }

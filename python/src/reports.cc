@@ -94,6 +94,7 @@ nb::dict report(const Schema& schema) {
   out["has_labels"] = schema.has_labels;
   out["id_name"] = schema.id_name;
   out["label_name"] = schema.label_name;
+  out["id_type"] = id_type_name(schema.id_type);
   return out;
 }
 

@@ -96,7 +96,7 @@ ColumnView HeldTable::numbers_view_of(nb::handle values, nb::handle gaps) {
 HeldTable::HeldTable(std::size_t num_rows, const nb::list& attributes, const nb::list& columns,
                      const nb::list& fields, const nb::list& field_columns, const nb::object& ids,
                      const nb::object& labels, const nb::object& dropped, std::string_view id_name,
-                     std::string_view label_name) {
+                     std::string_view label_name, std::string_view id_type) {
   view_.num_rows = num_rows;
   view_.attributes = attributes_of(attributes);
   for (const nb::handle column : columns)
@@ -125,6 +125,7 @@ HeldTable::HeldTable(std::size_t num_rows, const nb::list& attributes, const nb:
   }
   view_.id_name = id_name;
   view_.label_name = label_name;
+  view_.id_type = parse_id_type(id_type);
 }
 
 }  // namespace culmen::python

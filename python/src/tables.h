@@ -30,7 +30,8 @@ class HeldTable {
   // let through.
   HeldTable(std::size_t num_rows, const nb::list& attributes, const nb::list& columns, const nb::list& fields,
             const nb::list& field_columns, const nb::object& ids, const nb::object& labels,
-            const nb::object& dropped, std::string_view id_name, std::string_view label_name);
+            const nb::object& dropped, std::string_view id_name, std::string_view label_name,
+            std::string_view id_type);
 
   HeldTable(const HeldTable&) = delete;
   HeldTable& operator=(const HeldTable&) = delete;

@@ -85,9 +85,9 @@ auto taking_rows(Add add) {
   return [add](Steps& steps, std::size_t num_rows, const nb::list& attributes, const nb::list& columns,
                const nb::list& fields, const nb::list& field_columns, const nb::object& ids,
                const nb::object& labels, const nb::object& dropped, std::string_view id_name,
-               std::string_view label_name) {
+               std::string_view label_name, std::string_view id_type) {
     (steps.*add)(std::make_unique<HeldTable>(num_rows, attributes, columns, fields, field_columns, ids,
-                                             labels, dropped, id_name, label_name));
+                                             labels, dropped, id_name, label_name, id_type));
   };
 }
 
@@ -105,9 +105,9 @@ nb::dict write(Index& index, const Steps& steps, bool round_to_float32, std::str
 void update(Steps& steps, const Index& index, std::size_t num_rows, const nb::list& attributes,
             const nb::list& columns, const nb::list& fields, const nb::list& field_columns,
             const nb::object& ids, const nb::object& labels, const nb::object& dropped,
-            std::string_view id_name, std::string_view label_name) {
+            std::string_view id_name, std::string_view label_name, std::string_view id_type) {
   auto rows = std::make_unique<HeldTable>(num_rows, attributes, columns, fields, field_columns, ids, labels,
-                                          dropped, id_name, label_name);
+                                          dropped, id_name, label_name, id_type);
   without_gil([&] { steps.update(index, std::move(rows)); });
 }
 
@@ -146,13 +146,15 @@ void bind_writes(nb::module_& module) {
       .def(nb::init<>())
       .def("insert", taking_rows(&Steps::insert), nb::arg("num_rows"), nb::arg("attributes"),
            nb::arg("columns"), nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(),
-           nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"))
+           nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"),
+           nb::arg("id_type"))
       .def("upsert", taking_rows(&Steps::upsert), nb::arg("num_rows"), nb::arg("attributes"),
            nb::arg("columns"), nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(),
-           nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"))
+           nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"),
+           nb::arg("id_type"))
       .def("update", update, nb::arg("index"), nb::arg("num_rows"), nb::arg("attributes"), nb::arg("columns"),
            nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(), nb::arg("labels").none(),
-           nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"))
+           nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("id_type"))
       .def("erase", &Steps::erase)
       .def("erase_where", &Steps::erase_where);
   module.def("write", write, nb::arg("index"), nb::arg("steps"), nb::arg("round_to_float32"),

@@ -263,7 +263,7 @@ def test_ids_of_several_widths_and_the_place_of_an_infinity(tmp_path):
     large = pyarrow.array([2**63], pyarrow.uint64())
     write(pyarrow.table({"id": large, "a": [1.0]}), tmp_path / "3.parquet")
     with pytest.raises(culmen.RowError, match="row 6: column 'id'"):
-        culmen.Index.from_files(tmp_path / "*.parquet", id="id")
+        culmen.Index.from_files(tmp_path / "*.parquet", ["id"])
     write(pyarrow.table([[1.0], [2.0]], names=["a", "a"]), tmp_path / "twice.feather")
     with pytest.raises(culmen.InputError, match="twice.feather: two columns are called 'a'"):
         culmen.Index.from_files(tmp_path / "twice.feather")
