@@ -66,7 +66,7 @@ def joined(parts: list[Column], name: str, files: list[str]) -> Column:
     gaps = None
     if any(part.gaps is not None for part in fits):
         gaps = np.concatenate([np.zeros(len(p), dtype=bool) if p.gaps is None else p.gaps for p in fits])
-    return Column(format, joined_numbers([part.values for part in fits]), gaps)
+    return Column(format, joined_numbers([np.asarray(part.values) for part in fits]), gaps)
 
 
 def _misses_all(column: Column) -> bool:

@@ -141,7 +141,7 @@ def _given_numbers(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:
         return _without_gaps(*read_ids(column, len(column)))
     given = ids if isinstance(ids, (int, np.integer, np.ndarray)) else list(ids)
     values = np.atleast_1d(np.asarray(given))
-    if values.dtype.kind == "f" and isinstance(given, list):  # NumPy rounds small integers beside those of 2^63 and more
+    if values.dtype.kind == "f" and isinstance(given, list):  # NumPy rounds 2^63 and more beside smaller integers
         values = np.array(given, dtype=object)
     if values.dtype.kind == "O" and values.ndim == 1:
         return _without_gaps(*read_ids(values, len(values)))

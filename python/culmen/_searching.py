@@ -106,7 +106,7 @@ def check_out(out: Any, num_queries: int, k: int | None, id_type: str) -> None:
         raise InvalidArgument("out needs a k, by which its arrays are wide")
     if not isinstance(out, tuple) or len(out) != 3:
         raise InvalidArgument("out is three arrays: (ids, scores, counts)")
-    needed = {
+    needed: dict[str, tuple[Any, tuple[int, ...]]] = {
         "ids": (np.dtype(id_type), (num_queries, k)),
         "scores": (np.float64, (num_queries, k)),
         "counts": (np.uint32, (num_queries,)),
