@@ -48,12 +48,8 @@ Limits<std::int64_t> limits_among_uint64(const Literal& literal) {
   const double number = std::get<double>(literal);
   if (number < 0) return {{}, Domain::kLowest};
   if (number >= 0x1p64) return {Domain::kHighest, {}};
-  // The next integer may be 2^64.
-  const double above = std::ceil(number);
-  Limits<std::int64_t> limits = point(static_cast<std::uint64_t>(number));
-  limits.at_least =
-      above < 0x1p64 ? std::optional(id_of_uint64(static_cast<std::uint64_t>(above))) : std::nullopt;
-  return limits;
+  return {id_of_uint64(static_cast<std::uint64_t>(number)),
+          id_of_uint64(static_cast<std::uint64_t>(std::ceil(number)))};  // no fraction is so near to 2^64
 }
 
 Keys uint64_ids_of(const Condition& condition) {
