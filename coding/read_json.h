@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "culmen/id_type.h"
+
 namespace culmen {
 
 using ReadJson = nlohmann::json;  // sorted keys: a hostile object of many keys costs no quadratic time
