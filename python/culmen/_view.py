@@ -73,7 +73,7 @@ class View:
 
     def statistics_for(self, scale: str, timeout: float | None = None) -> bytes:
         """Of all rows, with what queries of this scale need. For "zscore" and "rank" every shard is asked once, and
-        each has to answer: mean and deviation are those of all rows, and quantiles have to be the same in all shards."""
+        each has to answer: mean and deviation are those of all rows, and quantiles are the same in all shards."""
         if scale not in ("zscore", "rank"):
             return self.statistics
         if scale not in self._by_scale:
