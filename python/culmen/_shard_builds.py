@@ -325,7 +325,9 @@ def _report_of(column: Column) -> ColumnReport:
 
 
 def _numbers_of(column: Column) -> np.ndarray:
-    """In float64, with NaN for what is missing."""
+    """In float64, with NaN for what is missing. None of texts, which the builds of the shards refuse to rank."""
+    if isinstance(column.values, _core.TextColumn):
+        return np.full(len(column.values), np.nan)
     return column.values.astype(np.float64) if column.gaps is None else np.where(column.gaps, np.nan, column.values)
 
 
