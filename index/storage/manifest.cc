@@ -412,7 +412,7 @@ std::string to_text(const Manifest& manifest) {
          "\n";
 }
 
-Manifest parse_manifest(const std::string& text, const std::string& path) {
+Manifest parse_manifest(const std::string& text, const std::string& path, WithQuantiles wanted) {
   const JsonValue document = parse_json(text, path, kMaxDepth, kMaxValues);
   const JsonMembers all(document, path, "the manifest");
   check_format(all);
@@ -429,7 +429,8 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
   for (const JsonValue& attribute : all.array("attributes", kMaxAttributes)) {
     const JsonMembers members(attribute, path, "an attribute");
     parse_attribute(members, manifest);
-    if (members.has("quantiles")) quantiles.push_back(parse_quantiles(members));
+    if (wanted == WithQuantiles::yes && members.has("quantiles"))
+      quantiles.push_back(parse_quantiles(members));
   }
   if (manifest.attributes.empty()) all.fail_on("attributes", "are missing");
   if (!quantiles.empty() && quantiles.size() != manifest.attributes.size())

@@ -2,9 +2,12 @@
 // the damaged index.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -129,6 +132,25 @@ TEST_F(SalvageTest, KeepsTheQuantilesOfTheBuild) {
   EXPECT_GT(report_.rows_lost, 0u);
   ASSERT_NE(quantiles_, nullptr);
   EXPECT_EQ(*quantiles_, kQuantiles);
+}
+
+// No digest says whether they are as they were.
+TEST_F(SalvageTest, LeavesOutQuantilesThatNothingVouchesFor) {
+  Files files = files_;
+  std::vector<std::byte>& manifest = files.at(name_of("MANIFEST"));
+  constexpr std::string_view kMember = "\"quantiles\": \"";
+  const auto at = std::search(manifest.begin(), manifest.end(), kMember.begin(), kMember.end(),
+                              [](std::byte a, char b) { return a == static_cast<std::byte>(b); });
+  ASSERT_NE(at, manifest.end());
+  *(at + static_cast<std::ptrdiff_t>(kMember.size())) = std::byte{'9'};  // more than the next
+  repair_files(files);
+  EXPECT_EQ(rows_, whole_);
+  EXPECT_EQ(quantiles_, nullptr);
+  files = files_;
+  files.erase("CURRENT");
+  repair_files(files);
+  EXPECT_EQ(rows_, whole_);
+  EXPECT_EQ(quantiles_, nullptr);
 }
 
 // Every checksum is right and the index opens, but the bounds of the sum of both attributes are too low.
