@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import culmen
+from culmen._view import _ranks
 
 NUM_QUESTIONS = int(os.environ.get("CULMEN_TEST_CASES") or 2000)
 QUESTIONS_OF_TABLE = 20
@@ -172,3 +173,14 @@ def test_batches_and_one_off_queries():
     assert culmen.rank(matrix, weights[0], 7, scale="rank").ids.tolist() == answers.ids[0].tolist()
     with_terms = index.search(weights[0], 3000, scale="rank", terms="near(a0, 0)")
     assert len(with_terms) == 3000 and with_terms.ids[:7].tolist() != answers.ids[0].tolist()
+
+
+def test_a_shard_is_bounded_by_the_quantiles_around_its_values():
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        quantiles = np.sort(rng.choice([rng.integers(0, 9, 20), rng.normal(size=20) * 5])[: rng.integers(1, 21)])
+        low, high = np.sort(rng.uniform(-2, 11, (2, 40)).round(rng.integers(0, 3)), axis=0)
+        least, most = _ranks([quantiles] * 40, low, high)
+        for i in range(40):
+            assert 0 <= least[i] <= rank(quantiles.tolist(), low[i])
+            assert rank(quantiles.tolist(), high[i]) <= most[i] <= 1
