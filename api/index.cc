@@ -9,8 +9,10 @@
 #include "api/index_core.h"
 #include "api/read_row.h"
 #include "base/floating_point_scope.h"
+#include "base/with_threads.h"
 #include "index/build/bulk_load.h"
 #include "index/build/partition_cuts.h"
+#include "index/build/table_quantiles.h"
 #include "index/find_rows.h"
 #include "index/row_subset.h"
 #include "index/snapshot_fields.h"
@@ -23,9 +25,27 @@
 namespace culmen {
 namespace {
 
-DeviceLoad load(const TableView& table, const BuildOptions& options) {
+DeviceLoad load_rows(const TableView& table, const BuildOptions& options) {
   if (devices_that_build(options).empty()) return {bulk_load(table, options), nullptr};
   return load_on_device(table, options);
+}
+
+// Null: there are no rows to have some.
+std::shared_ptr<const Quantiles> quantiles_for(const TableView& table, const BuildOptions& options,
+                                               ValueType type) {
+  if (!options.quantiles.empty()) {
+    check_quantiles(options.quantiles, table.attributes);
+    return std::make_shared<const Quantiles>(options.quantiles);
+  }
+  if (table.num_rows == 0) return nullptr;
+  return with_threads(options.num_threads,
+                      [&] { return std::make_shared<const Quantiles>(quantiles_of(table, type)); });
+}
+
+DeviceLoad load(const TableView& table, const BuildOptions& options) {
+  DeviceLoad loaded = load_rows(table, options);
+  loaded.snapshot->quantiles = quantiles_for(table, options, loaded.snapshot->value_type);
+  return loaded;
 }
 
 // For a table without ids from which rows were dropped. The other rows keep their numbers as ids, and no later row gets
@@ -295,6 +315,8 @@ IndexInfo Index::info(Scale scale) const {
     info.attributes[i].mean = version->spreads()[i].mean;
     info.attributes[i].deviation = version->spreads()[i].deviation;
   }
+  for (std::size_t i = 0; scale == Scale::rank && i < info.attributes.size(); ++i)
+    info.attributes[i].quantiles = version->known_quantiles()[i];
   return info;
 }
 

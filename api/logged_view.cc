@@ -46,6 +46,12 @@ bool has_gap(const Snapshot& tree, std::size_t attribute, const Filter& where) {
   return !best_of(tree, query).empty();
 }
 
+// What queries of the scale need besides.
+void add_for_scale(const Snapshot& version, std::size_t attribute, Scale scale, AttributeStatistics& of) {
+  if (scale == Scale::zscore) of.spread = version.spreads()[attribute];
+  if (scale == Scale::rank) of.quantiles = version.known_quantiles()[attribute];
+}
+
 }  // namespace
 
 TableStatistics statistics_of(const Snapshot& s, Scale scale) {
@@ -60,7 +66,7 @@ TableStatistics statistics_of(const Snapshot& s, Scale scale) {
           .has_values = s.num_rows > 0 && gaps.some_present != 0,
           .has_missing = gaps.some_missing != 0};
     if (!s.stand_ins.empty()) of.stand_in = oriented(s.stand_ins[i], preference);
-    if (scale == Scale::zscore) of.spread = s.spreads()[i];
+    add_for_scale(s, i, scale, of);
   }
   return statistics;
 }
@@ -74,15 +80,16 @@ LoggedView::LoggedView(const Snapshot& version)
 }
 
 const TableStatistics& LoggedView::statistics(Scale scale, const Snapshot& version) const {
-  if (scale != Scale::zscore) return statistics_;
+  if (scale != Scale::zscore && scale != Scale::rank) return statistics_;
+  std::optional<TableStatistics>& wanted = scale == Scale::zscore ? with_spreads_ : with_quantiles_;
   lock_isolated(mutex_, [&] {
-    if (with_spreads_) return;
+    if (wanted) return;
     TableStatistics statistics = statistics_;
     for (std::size_t i = 0; i < statistics.attributes.size(); ++i)
-      statistics.attributes[i].spread = version.spreads()[i];
-    with_spreads_ = std::move(statistics);
+      add_for_scale(version, i, scale, statistics.attributes[i]);
+    wanted = std::move(statistics);
   });
-  return *with_spreads_;
+  return *wanted;
 }
 
 TableStatistics LoggedView::statistics_of_base(const LoggedRows& logged) const {

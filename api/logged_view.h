@@ -38,7 +38,7 @@ class LoggedView {
   Filter kept_;
   TableStatistics statistics_;
   mutable std::mutex mutex_;
-  mutable std::optional<TableStatistics> with_spreads_;
+  mutable std::optional<TableStatistics> with_spreads_, with_quantiles_;
 };
 
 }  // namespace culmen

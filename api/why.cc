@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "culmen/error.h"
+#include "index/quantiles.h"
 
 namespace culmen {
 namespace {
@@ -27,6 +28,8 @@ RankedValue ranked_value(const Query& query, const Row& row, const IndexInfo& in
     ranked.value = range > 0 ? (ranked.value - attribute.minimum) / range : 0;
   } else if (query.scale == Scale::zscore) {
     ranked.value = *attribute.deviation > 0 ? (ranked.value - *attribute.mean) / *attribute.deviation : 0;
+  } else if (query.scale == Scale::rank) {
+    ranked.value = RankCurve(*attribute.quantiles)(ranked.value);
   }
   return ranked;
 }
@@ -39,6 +42,9 @@ void check(const Query& query, const Row& row, const IndexInfo& info) {
   const auto has_deviation = [](const AttributeInfo& attribute) { return attribute.deviation.has_value(); };
   if (query.scale == Scale::zscore && !std::ranges::all_of(info.attributes, has_deviation))
     throw InvalidArgument("the info has no deviations: Scale::zscore needs that of info(Scale::zscore)");
+  const auto has_quantiles = [](const AttributeInfo& attribute) { return attribute.quantiles.has_value(); };
+  if (query.scale == Scale::rank && !std::ranges::all_of(info.attributes, has_quantiles))
+    throw InvalidArgument("the info has no quantiles: Scale::rank needs that of info(Scale::rank)");
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 
 namespace culmen {
 
-inline constexpr EnumNames<Scale, 3> kScaleNames = {
-    "scale", {{{"none", Scale::none}, {"minmax", Scale::minmax}, {"zscore", Scale::zscore}}}};
+inline constexpr EnumNames<Scale, 4> kScaleNames = {
+    "scale",
+    {{{"none", Scale::none}, {"minmax", Scale::minmax}, {"zscore", Scale::zscore}, {"rank", Scale::rank}}}};
 
 }  // namespace culmen

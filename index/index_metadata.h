@@ -16,6 +16,7 @@
 #include "index/bound_layout.h"
 #include "index/dictionary.h"
 #include "index/partitioner.h"
+#include "index/quantiles.h"
 #include "index/slot_arena.h"
 
 namespace culmen {
@@ -47,6 +48,9 @@ struct IndexMetadata : RowMetadata {
   bool has_labels = false;
   int leaf_rows = 0;
   BoundLayout layout{0};  // [num_attributes]
+  // Of the rows of the build, or of the table that they are a part of; no change moves them. Null: the build had no rows, or
+  // the files are of a program that kept none.
+  std::shared_ptr<const Quantiles> quantiles;
 
   // Identifies the index that this is a version of: assigned when it is saved to a directory, and kept through all
   // changes there. Versions are comparable only within one uuid.

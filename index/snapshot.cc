@@ -1,6 +1,7 @@
 #include "index/snapshot.h"
 
 #include "base/lock_isolated.h"
+#include "culmen/error.h"
 #include "index/spreads.h"
 #include "index/thresholds.h"
 
@@ -78,6 +79,15 @@ const Thresholds& Snapshot::thresholds() const {
     if (thresholds_ == nullptr) thresholds_ = std::make_shared<const Thresholds>(*this);
   });
   return *thresholds_;
+}
+
+const Quantiles& Snapshot::known_quantiles() const {
+  if (quantiles == nullptr)
+    throw InvalidArgument(
+        "the index has no quantiles, which Scale::rank needs: it was built without rows, or by an earlier "
+        "program; "
+        "build it again from its rows");
+  return *quantiles;
 }
 
 const std::vector<Spread>& Snapshot::spreads() const {

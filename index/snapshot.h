@@ -134,6 +134,8 @@ struct Snapshot : IndexMetadata, TreeRoot {
   const Thresholds& thresholds() const;
   // [num_attributes]; for Scale::zscore (index/spreads.h), also of a version with LoggedRows. The first call computes them.
   const std::vector<Spread>& spreads() const;
+  // Throws InvalidArgument if the index has none.
+  const Quantiles& known_quantiles() const;
 
  private:
   mutable std::once_flag order_once_;

@@ -53,6 +53,8 @@ std::string_view name_of(TermFunction function) {
       return "sqrt";
     case TermFunction::saturate:
       return "saturate";
+    case TermFunction::rank:
+      return "rank";
     case TermFunction::when:
       break;
   }
@@ -90,6 +92,8 @@ int group_of(const ScoreTerm& term) {
 }
 
 void check(const ScoreTerm& term) {
+  if (term.function == TermFunction::rank)
+    throw InvalidArgument("rank is not a score term; Query::scale ranks by it");
   if (!std::isfinite(term.weight))
     throw InvalidArgument("the weight of " + term.function_text() + " is not finite");
   if (has_scale(term.function) && !(term.scale > 0 && term.scale < kInfinity))
@@ -105,6 +109,7 @@ FilterColumn column_of(const ScoreTerm& term, const Snapshot& snapshot) {
   const FilterColumn column = filter_column(Column(term.column), snapshot);
   if (column.kind == FilterColumn::Kind::id)
     throw InvalidArgument(term.function_text() + ": ids are no numbers to score by");
+  if (term.function == TermFunction::rank) return column;
   const ColumnType type = format_of(column, snapshot).type;
   const bool holds_times = type == ColumnType::date || type == ColumnType::timestamp;
   const bool holds_numbers = type == ColumnType::floating || type == ColumnType::integer;
@@ -150,8 +155,19 @@ double origin_of(const ScoreTerm& term, const FilterColumn& column, const Snapsh
   return origin;
 }
 
+// Of the whole table, if the index holds a part of it.
+const std::vector<double>& quantiles_of_attribute(std::size_t attribute, const Snapshot& snapshot,
+                                                  const TableStatistics* table) {
+  if (table == nullptr) return snapshot.known_quantiles()[attribute];
+  const std::optional<std::vector<double>>& quantiles = table->attributes[attribute].quantiles;
+  if (!quantiles)
+    throw InvalidArgument(
+        "the statistics have no quantiles: Scale::rank needs those of statistics(Scale::rank)");
+  return *quantiles;
+}
+
 NumberTerm number_term(const ScoreTerm& term, const Snapshot& snapshot,
-                       std::span<const AttributeStats> ranges) {
+                       std::span<const AttributeStats> ranges, const TableStatistics* table) {
   const FilterColumn column = column_of(term, snapshot);
   const ColumnFormat& format = format_of(column, snapshot);
   NumberTerm result{term.function,
@@ -161,12 +177,14 @@ NumberTerm number_term(const ScoreTerm& term, const Snapshot& snapshot,
                     column.kind == FilterColumn::Kind::field,
                     column.position};
   result.is_floating = format.type == ColumnType::floating;
-  result.ticks = ticks_of(format);
+  if (term.function != TermFunction::rank) result.ticks = ticks_of(format);
   if (result.is_field) return result;
   const auto i = static_cast<std::size_t>(column.position);
   result.negated = snapshot.attributes[i].preference == Preference::low;
   result.minimum = ranges[i].minimum;
   result.maximum = ranges[i].maximum;
+  if (term.function == TermFunction::rank)
+    result.curve = std::make_shared<const RankCurve>(quantiles_of_attribute(i, snapshot, table));
   return result;
 }
 
@@ -245,7 +263,7 @@ std::vector<ScoreTerm> in_order(std::vector<ScoreTerm> terms, const Snapshot& sn
 Filter domains_of(std::span<const ScoreTerm> terms, const Snapshot& snapshot, Missing missing) {
   std::vector<Filter> domains;
   for (const ScoreTerm& term : terms) {
-    if (term.function == TermFunction::when) continue;
+    if (term.function == TermFunction::when || term.function == TermFunction::rank) continue;
     const FilterColumn found = column_of(term, snapshot);
     const Column column(term.column);
     const bool is_log = term.function == TermFunction::log;
@@ -278,6 +296,8 @@ double NumberTerm::value(double x) const {
       return std::sqrt(x);
     case TermFunction::saturate:
       return x / (x + scale);
+    case TermFunction::rank:
+      return (*curve)(x);
     default:
       return at_distance(function, std::fabs(x - origin), scale);
   }
@@ -288,6 +308,7 @@ double NumberTerm::best_of(double first, double last) const {
     if (weight > 0) return std::clamp(origin, first, last);
     return std::fabs(first - origin) > std::fabs(last - origin) ? first : last;
   }
+  if (function == TermFunction::rank) return weight > 0 ? last : first;
   // What is outside of the domain is in no row that passes.
   const double least = function == TermFunction::log ? std::numeric_limits<double>::denorm_min() : 0.0;
   return std::fmax(weight > 0 ? last : first, least);
@@ -295,7 +316,7 @@ double NumberTerm::best_of(double first, double last) const {
 
 NumberTerm::Margin NumberTerm::margin() const {
   const bool is_monotone = function == TermFunction::near || function == TermFunction::decay_linear ||
-                           function == TermFunction::sqrt;
+                           function == TermFunction::sqrt || function == TermFunction::rank;
   if (is_monotone) return {0, 0};
   const double up = weight > 0 ? 1 : -1;
   return {up * 2 * kElementaryError, up * 0x1p-1070};
@@ -332,10 +353,10 @@ const double* CategoryTerm::weight_of(const LeafFields& fields, std::size_t row)
 }
 
 FunctionTerms::FunctionTerms(std::span<const ScoreTerm> terms, const Snapshot& snapshot,
-                             std::span<const AttributeStats> ranges) {
+                             std::span<const AttributeStats> ranges, const TableStatistics* table) {
   for (const ScoreTerm& term : terms) {
     if (term.function != TermFunction::when) {
-      terms_.emplace_back(number_term(term, snapshot, ranges));
+      terms_.emplace_back(number_term(term, snapshot, ranges, table));
       continue;
     }
     Predicate predicate = compile_filter(term.condition, snapshot);

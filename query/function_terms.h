@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,9 @@
 
 #include "culmen/query.h"
 #include "culmen/score_term.h"
+#include "culmen/statistics.h"
 #include "index/attribute_stats.h"
+#include "index/quantiles.h"
 #include "index/snapshot.h"
 #include "query/predicate.h"
 
@@ -28,7 +31,8 @@ struct NumberTerm {
   bool negated = false;     // the attribute is stored with the other sign
   bool is_floating = true;  // the keys of the field are those of doubles
   double ticks = 1;         // of a unit of x: 1 / ticks is the unit of integer keys, and of an attribute
-  double minimum = 0, maximum = 0;  // of the attribute as stored, over all rows that are ranked
+  double minimum = 0, maximum = 0;              // of the attribute as stored, over all rows that are ranked
+  std::shared_ptr<const RankCurve> curve = {};  // of TermFunction::rank
 
   double of_stored(double value) const { return (negated ? -value : value) / ticks; }
   double of_key(std::int64_t key) const;
@@ -82,9 +86,9 @@ class FunctionTerms {
 
   FunctionTerms() = default;
   explicit FunctionTerms(std::vector<Term> terms) : terms_(std::move(terms)) {}
-  // terms: in_order(). ranges: of the attributes' stored values, over all rows that the query ranks.
+  // terms: in_order(), after those of Scale::rank. ranges: of the attributes' stored values, over all rows that the query ranks. table: as for resolve().
   FunctionTerms(std::span<const ScoreTerm> terms, const Snapshot& snapshot,
-                std::span<const AttributeStats> ranges);
+                std::span<const AttributeStats> ranges, const TableStatistics* table = nullptr);
 
   bool empty() const { return terms_.empty(); }
   std::span<const Term> terms() const { return terms_; }
@@ -104,7 +108,7 @@ class FunctionTerms {
 // for a term that cannot be, and for one that is there twice.
 std::vector<ScoreTerm> in_order(std::vector<ScoreTerm> terms, const Snapshot& snapshot);
 
-// Which rows have values that the terms take, as a filter. terms: in_order().
+// Which rows have values that the terms take, as a filter; of what Scale::rank makes of weights nothing. terms: as of FunctionTerms.
 Filter domains_of(std::span<const ScoreTerm> terms, const Snapshot& snapshot, Missing missing);
 
 // Reads the terms of Index::terms. Throws InvalidArgument.

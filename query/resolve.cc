@@ -67,6 +67,15 @@ std::vector<double> zscore_weights(const std::vector<double>& weights, const Sna
   return scaled;
 }
 
+// What Scale::rank makes of the weights.
+std::vector<ScoreTerm> rank_terms(const std::vector<double>& weights) {
+  std::vector<ScoreTerm> terms;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (weights[i] != 0)
+      terms.push_back({.function = TermFunction::rank, .column = static_cast<int>(i), .weight = weights[i]});
+  return terms;
+}
+
 // The oriented ranges of a whole table, without quanta. `fills`: with stand-ins counted where some row has them.
 std::vector<AttributeStats> ranges_of(const TableStatistics& table, const Snapshot& snapshot, bool fills) {
   if (table.attributes.size() != snapshot.attributes.size())
@@ -117,8 +126,8 @@ ResolvedGroups resolve_groups(const RowsPer& per, const Snapshot& snapshot) {
   return {false, static_cast<std::int32_t>(field - snapshot.fields.begin()), per.most};
 }
 
-void refuse_terms(const std::vector<ScoreTerm>& terms) {
-  if (!terms.empty())
+void refuse_terms(const std::vector<ScoreTerm>& terms, Scale scale) {
+  if (!terms.empty() || scale == Scale::rank)
     throw InvalidArgument("GPUs do not score terms besides the weights; search the index on the CPU");
 }
 
@@ -186,22 +195,22 @@ double resolve_min_score(const std::optional<double>& min_score) {
 }
 
 bool is_for_devices(const Query& query) {
-  return query.terms.empty() && !query.after && !query.per;
+  return query.terms.empty() && query.scale != Scale::rank && !query.after && !query.per;
 }
 
 void refuse_on_device(const Query& query) {
   if (is_for_devices(query)) return;
-  refuse_terms(query.terms);
+  refuse_terms(query.terms, query.scale);
   throw InvalidArgument(std::string("a GPU answers no query with `") + (query.after ? "after" : "per") +
                         "`: search on the CPU");
 }
 
 void refuse_on_device(const QueryBatch& batch) {
-  refuse_terms(batch.terms);
+  refuse_terms(batch.terms, batch.scale);
 }
 
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableStatistics* table) {
-  const std::vector<ScoreTerm> terms = in_order(query.terms, snapshot);
+  std::vector<ScoreTerm> terms = in_order(query.terms, snapshot);
   check_weights(query.weights, !terms.empty(), snapshot);
   std::vector<AttributeStats> of_table;
   if (table != nullptr) of_table = ranges_of(*table, snapshot, false);
@@ -215,6 +224,11 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableS
   if (query.scale == Scale::minmax)
     weights =
         minmax_weights(query.weights, snapshot, table == nullptr ? snapshot.stats : of_table, result.offset);
+  if (query.scale == Scale::rank) {
+    const std::vector<ScoreTerm> ranks = rank_terms(query.weights);
+    terms.insert(terms.begin(), ranks.begin(), ranks.end());
+    std::ranges::fill(weights, 0.0);
+  }
   if (query.scale == Scale::zscore) weights = zscore_weights(query.weights, snapshot, table, result.offset);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] == 0) continue;
@@ -232,7 +246,7 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableS
   if (table != nullptr && query.missing == Missing::fill) of_table = ranges_of(*table, snapshot, true);
   if (!terms.empty())
     result.functions = FunctionTerms(
-        terms, snapshot, query.missing == Missing::fill ? filled_stats(snapshot) : snapshot.stats);
+        terms, snapshot, query.missing == Missing::fill ? filled_stats(snapshot) : snapshot.stats, table);
   const double of_weights = largest_score(result.chain(), table == nullptr ? stats.data() : of_table.data());
   const double largest = result.functions.largest(of_weights, snapshot, of_table);
   if (!std::isfinite(largest)) throw InvalidArgument("the weights are so large that a score could overflow");

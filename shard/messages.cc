@@ -193,7 +193,7 @@ Query read_query(ByteReader& in, const Query* previous) {
   std::string column = in.text();
   const auto most = static_cast<std::size_t>(in.number<std::uint64_t>());
   if (has_per) query.per = RowsPer{std::move(column), most};
-  query.scale = in.choice(Scale::zscore);
+  query.scale = in.choice(Scale::rank);
   query.missing = in.choice(Missing::fill);
   query.terms.resize(in.count(sizeof(TermFunction) + sizeof(double)));
   for (ScoreTerm& term : query.terms) term = read_term(in);

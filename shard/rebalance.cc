@@ -17,6 +17,10 @@
 namespace culmen {
 namespace {
 
+bool are_equal(const std::shared_ptr<const Quantiles>& a, const std::shared_ptr<const Quantiles>& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
 // The shards before, which nobody changes meanwhile.
 class OldShards {
  public:
@@ -46,6 +50,7 @@ class OldShards {
   void look_at(const Snapshot& shard, std::size_t s) {
     if (s == 0) columns_ = shard.metadata();
     check_same_columns(shard, columns_, shard_name(s, directory_.path()));
+    if (!are_equal(shard.quantiles, columns_.quantiles)) columns_.quantiles = nullptr;
     columns_.next_id = std::max(columns_.next_id, shard.next_id);
     if (columns_.stand_ins.empty()) columns_.stand_ins = shard.stand_ins;
   }
@@ -80,6 +85,7 @@ BuildOptions options_of_new(const BuildOptions& given, const IndexMetadata& colu
   BuildOptions options = given;
   options.value_type = before.value_type;
   options.stand_ins = before.stand_ins;
+  options.quantiles = before.quantiles;
   options.stays_on_device = false;
   if (given.leaf_rows == 0) options.leaf_rows = before.leaf_rows;
   if (given.partitioning == Partitioning::automatic && given.num_splits == 0 && given.num_partitions == 0) {

@@ -10,6 +10,7 @@
 #include "culmen/error.h"
 #include "culmen/sharded_index.h"
 #include "index/build/stand_ins.h"
+#include "index/build/table_quantiles.h"
 #include "index/columns.h"
 #include "index/row_subset.h"
 #include "index/storage/directory_files.h"
@@ -21,8 +22,8 @@
 namespace culmen {
 namespace {
 
-// The type of values and the stand-ins are those of the whole table. Without rows, the first ones that are written
-// determine the stand-ins.
+// The type of values, the stand-ins and the quantiles are those of the whole table. Without rows, the first ones that are
+// written determine the stand-ins, and there are no quantiles.
 BuildOptions options_of_shards(const TableView& table, const BuildOptions& options) {
   return with_threads(options.num_threads, [&] {
     const TableStats stats = table_stats(table, options.value_type);
@@ -30,7 +31,9 @@ BuildOptions options_of_shards(const TableView& table, const BuildOptions& optio
     BuildOptions of_shards = options;
     of_shards.value_type = stats.value_type;
     of_shards.stays_on_device = false;
-    if (!options.stand_ins.empty() || table.num_rows == 0) return of_shards;
+    if (table.num_rows == 0) return of_shards;
+    if (options.quantiles.empty()) of_shards.quantiles = quantiles_of(table, stats.value_type);
+    if (!options.stand_ins.empty()) return of_shards;
     const std::vector<double> stored = stand_ins_of(table, stats);
     for (std::size_t i = 0; i < stored.size(); ++i)
       of_shards.stand_ins.push_back(oriented(stored[i], table.attributes[i].preference));

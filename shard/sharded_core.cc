@@ -48,14 +48,15 @@ std::uint64_t ShardState::version() const {
 }
 
 const TableStatistics& ShardState::statistics_for(Scale scale) const {
-  if (scale != Scale::zscore) return statistics;
+  if (scale != Scale::zscore && scale != Scale::rank) return statistics;
+  std::optional<TableStatistics>& wanted = scale == Scale::zscore ? with_spreads_ : with_quantiles_;
   lock_isolated(mutex_, [&] {
-    if (with_spreads_) return;
+    if (wanted) return;
     std::vector<TableStatistics> parts;
     for (const Index& shard : shards) parts.push_back(shard.statistics(scale));
-    with_spreads_ = merge(parts);
+    wanted = merge(parts);
   });
-  return *with_spreads_;
+  return *wanted;
 }
 
 ShardedIndex::Core::Core(const std::filesystem::path& directory, const OpenOptions& options)

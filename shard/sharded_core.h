@@ -33,12 +33,13 @@ struct ShardState {
   std::int64_t next_id = 0;
 
   std::uint64_t version() const;
-  // With what queries of this scale need: for Scale::zscore the first call computes it.
+  // With what queries of this scale need: for Scale::zscore the first call computes it. Throws InvalidArgument for Scale::rank
+  // if the shards have no quantiles in common.
   const TableStatistics& statistics_for(Scale scale) const;
 
  private:
   mutable std::mutex mutex_;
-  mutable std::optional<TableStatistics> with_spreads_;
+  mutable std::optional<TableStatistics> with_spreads_, with_quantiles_;
 };
 
 // Of shards as they are now. manifest: the names of their directories.

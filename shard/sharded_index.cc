@@ -309,6 +309,7 @@ IndexInfo ShardedIndex::info(Scale scale) const {
       whole.attributes[i].mean = of.spread->mean;
       whole.attributes[i].deviation = of.spread->deviation;
     }
+    whole.attributes[i].quantiles = of.quantiles;
   }
   whole.next_id = std::max(whole.next_id, state->next_id);
   whole.uuid = hex_of(state->uuid);

@@ -8,6 +8,7 @@
 
 #include "culmen/error.h"
 #include "culmen/schema.h"
+#include "index/quantiles.h"
 #include "index/spreads.h"
 #include "shard/bytes.h"
 
@@ -15,7 +16,7 @@ namespace culmen {
 namespace {
 
 constexpr std::string_view kStatisticsName = "CLMS";
-constexpr std::uint32_t kStatisticsVersion = 2;
+constexpr std::uint32_t kStatisticsVersion = 3;
 
 bool is_same_number(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
@@ -45,6 +46,20 @@ std::optional<Spread> merged_spread(std::span<const TableStatistics> parts, std:
   return parts.empty() ? std::nullopt : std::optional(spread_of(moments));
 }
 
+// Of parts that go by the same ones.
+std::optional<std::vector<double>> common_quantiles(std::span<const TableStatistics> parts,
+                                                    std::size_t attribute) {
+  const auto has_none = [&](const TableStatistics& part) { return !part.attributes[attribute].quantiles; };
+  if (parts.empty() || std::ranges::any_of(parts, has_none)) return std::nullopt;
+  const std::vector<double>& first = *parts.front().attributes[attribute].quantiles;
+  for (const TableStatistics& part : parts)
+    if (*part.attributes[attribute].quantiles != first)
+      throw InvalidArgument("parts of a table have different quantiles of attribute " +
+                            std::to_string(attribute) +
+                            ": build them together, or with BuildOptions::quantiles");
+  return first;
+}
+
 void write_spread(const std::optional<Spread>& spread, ByteWriter& out) {
   out.number(static_cast<std::uint8_t>(spread.has_value()));
   if (!spread) return;
@@ -59,6 +74,21 @@ std::optional<Spread> read_spread(ByteReader& in) {
   spread.sums.resize(in.count(sizeof(std::uint64_t)));
   for (std::uint64_t& word : spread.sums) word = in.number<std::uint64_t>();
   return spread_of(moments_of(spread));
+}
+
+void write_quantiles(const std::optional<std::vector<double>>& quantiles, ByteWriter& out) {
+  out.number(static_cast<std::uint8_t>(quantiles.has_value()));
+  if (!quantiles) return;
+  out.number(static_cast<std::uint64_t>(quantiles->size()));
+  for (const double value : *quantiles) out.number(value);
+}
+
+std::optional<std::vector<double>> read_quantiles(ByteReader& in) {
+  if (!in.flag()) return std::nullopt;
+  std::vector<double> quantiles(in.count(sizeof(double)));
+  for (double& value : quantiles) value = in.number<double>();
+  if (!are_quantiles(quantiles)) in.fail("have quantiles that no attribute has");
+  return quantiles;
 }
 
 bool is_in_range(const Spread& spread, const AttributeStatistics& attribute) {
@@ -79,8 +109,10 @@ TableStatistics merge(std::span<const TableStatistics> parts) {
     whole.num_rows += part.num_rows;
     for (std::size_t i = 0; i < part.attributes.size(); ++i) add(part.attributes[i], i, whole.attributes[i]);
   }
-  for (std::size_t i = 0; i < whole.attributes.size(); ++i)
+  for (std::size_t i = 0; i < whole.attributes.size(); ++i) {
     whole.attributes[i].spread = merged_spread(parts, i);
+    whole.attributes[i].quantiles = common_quantiles(parts, i);
+  }
   return whole;
 }
 
@@ -96,12 +128,13 @@ std::vector<std::byte> encode(const TableStatistics& statistics) {
     out.number(static_cast<std::uint8_t>(attribute.stand_in.has_value()));
     out.number(attribute.stand_in.value_or(0));
     write_spread(attribute.spread, out);
+    write_quantiles(attribute.quantiles, out);
   }
   return out.take();
 }
 
 TableStatistics decode_statistics(std::span<const std::byte> bytes) {
-  constexpr std::size_t kAttributeBytes = 3 * sizeof(double) + 4;
+  constexpr std::size_t kAttributeBytes = 3 * sizeof(double) + 5;
   ByteReader in(bytes, kStatisticsName, kStatisticsVersion, "statistics");
   TableStatistics statistics;
   statistics.num_rows = in.number<std::uint64_t>();
@@ -119,6 +152,7 @@ TableStatistics decode_statistics(std::span<const std::byte> bytes) {
     const bool is_range = std::isfinite(attribute.minimum) && std::isfinite(attribute.maximum) &&
                           attribute.minimum <= attribute.maximum;
     attribute.spread = read_spread(in);
+    attribute.quantiles = read_quantiles(in);
     if (!is_range || !std::isfinite(stand_in) ||
         (attribute.spread && !is_in_range(*attribute.spread, attribute)))
       in.fail("have a range that no attribute has");

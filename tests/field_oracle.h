@@ -142,17 +142,41 @@ inline std::vector<double> stand_ins_of_rows(const std::vector<Attribute>& attri
   return result;
 }
 
+// Of the rows of a build, each attribute's: what Scale::rank goes by.
+inline std::vector<std::vector<double>> quantiles_of_rows(std::size_t num_attributes,
+                                                          const std::vector<Row>& rows) {
+  std::vector<std::vector<double>> quantiles(rows.empty() ? 0 : num_attributes);
+  for (std::size_t i = 0; i < quantiles.size(); ++i) {
+    std::vector<double> values;
+    for (const Row& row : rows)
+      if (!std::isnan(row.values[i])) values.push_back(row.values[i] + 0.0);
+    std::sort(values.begin(), values.end());
+    const std::size_t last = values.size() - 1, steps = std::min<std::size_t>(last, 256);
+    if (values.size() <= 1) {
+      quantiles[i] = values;
+      continue;
+    }
+    for (std::size_t j = 0; j <= steps; ++j) quantiles[i].push_back(values[j * last / steps]);
+  }
+  return quantiles;
+}
+
 class FieldOracle {
  public:
-  // stand_ins: [num_attributes] with the signs that the user gives them.
-  FieldOracle(Schema schema, std::vector<Row> rows, std::vector<double> stand_ins)
-      : schema_(std::move(schema)), rows_(std::move(rows)), stand_ins_(std::move(stand_ins)) {
+  // stand_ins: [num_attributes] with the signs that the user gives them. quantiles: of the build; empty: none.
+  FieldOracle(Schema schema, std::vector<Row> rows, std::vector<double> stand_ins,
+              std::vector<std::vector<double>> quantiles = {})
+      : schema_(std::move(schema)),
+        rows_(std::move(rows)),
+        stand_ins_(std::move(stand_ins)),
+        quantiles_(std::move(quantiles)) {
     stand_ins_.resize(num_attributes());
   }
 
   const Schema& schema() const { return schema_; }
   const std::vector<Row>& rows() const { return rows_; }
   std::size_t num_attributes() const { return schema_.attributes.size(); }
+  bool has_quantiles() const { return !quantiles_.empty(); }
 
   bool has_gaps(std::size_t attribute) const {
     return std::any_of(rows_.begin(), rows_.end(),
@@ -169,7 +193,7 @@ class FieldOracle {
       for (const Row& row : rows_) {
         const double value =
             std::isnan(row.values[i]) && query.missing == Missing::fill ? stand_ins_[i] : row.values[i];
-        if (!std::isnan(value)) largest = std::max(largest, std::fabs(value));
+        if (!std::isnan(value)) largest = std::max(largest, std::fabs(scaled(i, value, query.scale)));
       }
       if (!rows_.empty()) size += std::fabs(term.weight) * largest;
     }
@@ -190,7 +214,7 @@ class FieldOracle {
 
   // Of a row that has a score.
   double score_of(const Row& row, const Query& query) const {
-    return with_terms(row, query, score_of(row, effective(query)));
+    return with_terms(row, query, score_of(row, effective(query), query.scale));
   }
 
   bool passes(const Row& row, const Filter& filter) const { return evaluate(row, filter) == Truth::yes; }
@@ -209,7 +233,7 @@ class FieldOracle {
     std::vector<Answer> answers;
     for (const Row& row : rows_) {
       if (!has_score(row, query) || !passes(row, query.where)) continue;
-      const double score = with_terms(row, query, score_of(row, weights));
+      const double score = with_terms(row, query, score_of(row, weights, query.scale));
       if (!query.min_score || score >= *query.min_score) answers.push_back({row.id, score});
     }
     return best(std::move(answers), query.k);
@@ -338,11 +362,31 @@ class FieldOracle {
     });
   }
 
-  double score_of(const Row& row, const EffectiveWeights& weights) const {
+  double score_of(const Row& row, const EffectiveWeights& weights, Scale scale) const {
     return score(weights.terms, weights.offset, [&](int attribute) {
       const auto i = static_cast<std::size_t>(attribute);
-      return std::isnan(row.values[i]) ? stand_ins_[i] : row.values[i];
+      return scaled(i, std::isnan(row.values[i]) ? stand_ins_[i] : row.values[i], scale);
     });
+  }
+
+  // Other scales than rank change the weights.
+  double scaled(std::size_t attribute, double value, Scale scale) const {
+    return scale == Scale::rank ? rank_of(quantiles_[attribute], value) : value;
+  }
+
+  static double rank_of(const std::vector<double>& quantiles, double x) {
+    if (quantiles.empty() || x < quantiles.front()) return 0;
+    const auto place = [&](double value) {
+      return static_cast<double>(std::lower_bound(quantiles.begin(), quantiles.end(), value) -
+                                 quantiles.begin());
+    };
+    const double steps = quantiles.size() == 1 ? 1 : static_cast<double>(quantiles.size() - 1);
+    const auto next = std::upper_bound(quantiles.begin(), quantiles.end(), x);
+    const double below = *(next - 1);
+    if (next == quantiles.end()) return place(below) / steps;
+    const double most = std::numeric_limits<double>::max();
+    const double part = std::min(x - below, most) / std::min(*next - below, most);
+    return std::fma(part, place(*next) - place(below), place(below)) / steps;
   }
 
   // Holds every double and every int64 exactly.
@@ -432,6 +476,7 @@ class FieldOracle {
   Schema schema_;
   std::vector<Row> rows_;
   std::vector<double> stand_ins_;
+  std::vector<std::vector<double>> quantiles_;
 };
 
 }  // namespace culmen::test

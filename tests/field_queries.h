@@ -426,7 +426,9 @@ inline Query random_field_query(Random& random, const FieldOracle& oracle, bool 
   if (std::all_of(query.weights.begin(), query.weights.end(), [](double w) { return w == 0; }))
     query.weights[random.below(query.weights.size())] = random.sign();
   query.k = std::max<std::size_t>(random.pick<std::size_t>({1, 1, 2, 3, 10, 16, 100, n / 2, n, n + 1}), 1);
-  if (random.chance(0.3)) query.scale = random.pick({Scale::minmax, Scale::zscore});
+  if (random.chance(0.4))
+    query.scale =
+        random.pick({Scale::minmax, Scale::zscore, oracle.has_quantiles() ? Scale::rank : Scale::none});
   if (random.chance(0.4) || (plain_ranges && random.chance(0.7))) query.missing = Missing::fill;
   if (with_terms && random.chance(0.4)) query.terms = TermGenerator(random, oracle).draw();
   if (!query.terms.empty() && random.chance(0.2)) query.weights.assign(query.weights.size(), 0);

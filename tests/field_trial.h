@@ -80,7 +80,8 @@ class FieldTrial {
   // What an index should hold.
   struct State {
     std::map<std::int64_t, Row> rows;
-    std::vector<double> stand_ins;  // empty until there were rows
+    std::vector<double> stand_ins;               // empty until there were rows
+    std::vector<std::vector<double>> quantiles;  // of the rows of the build; empty: it had none
   };
 
   Row stored(Row row) const {
@@ -89,10 +90,15 @@ class FieldTrial {
     return row;
   }
 
-  // The first rows determine the stand-ins.
-  void add(State& state, const std::vector<Row>& given, bool is_float32) const {
+  std::vector<Row> stored(const std::vector<Row>& given) const {
     std::vector<Row> rows;
     for (const Row& row : given) rows.push_back(stored(row));
+    return rows;
+  }
+
+  // The first rows determine the stand-ins.
+  void add(State& state, const std::vector<Row>& given, bool is_float32) const {
+    const std::vector<Row> rows = stored(given);
     if (state.stand_ins.empty() && !rows.empty())
       state.stand_ins = stand_ins_of_rows(source_.schema().attributes, rows, is_float32);
     for (const Row& row : rows) state.rows[row.id] = row;
@@ -133,6 +139,7 @@ class FieldTrial {
       index_ = Index::build(table.view(), build_options(partitioning));
       state_ = {};
       add(state_, rows, is_float32());
+      state_.quantiles = quantiles_of_rows(source_.schema().attributes.size(), stored(rows));
       if (std::string fault = check(*index_); !fault.empty()) return fault;
     }
     if (!random_.chance(0.15)) return "";
@@ -337,7 +344,7 @@ class FieldTrial {
   FieldOracle oracle_of_rows() const {
     std::vector<Row> rows;
     for (const auto& [id, row] : state_.rows) rows.push_back(row);
-    return FieldOracle(source_.schema(), std::move(rows), state_.stand_ins);
+    return FieldOracle(source_.schema(), std::move(rows), state_.stand_ins, state_.quantiles);
   }
 
   std::string check(const Index& index) {
@@ -348,6 +355,7 @@ class FieldTrial {
       if (const double found = index.info().attributes[i].stand_in_value; found != state_.stand_ins[i])
         return "stand-in of attribute " + std::to_string(i) + " is " + std::to_string(found) + ", expected " +
                std::to_string(state_.stand_ins[i]);
+    if (std::string fault = check_quantiles(index); !fault.empty()) return fault;
     const FieldOracle oracle = oracle_of_rows();
     const std::vector<std::string> targets = simd::available_targets();
     const ForcedTarget forced(targets[random_.below(targets.size())]);
@@ -370,6 +378,22 @@ class FieldTrial {
       return fault;
     const std::vector<std::string> faults = index.verify();
     return faults.empty() ? "" : "verify: " + faults.front();
+  }
+
+  std::string check_quantiles(const Index& index) {
+    if (state_.quantiles.empty()) {
+      try {
+        static_cast<void>(index.info(Scale::rank));
+      } catch (const InvalidArgument&) {
+        return "";
+      }
+      return "quantiles of no rows";
+    }
+    const IndexInfo info = index.info(Scale::rank);
+    for (std::size_t i = 0; i < state_.quantiles.size(); ++i)
+      if (info.attributes[i].quantiles != state_.quantiles[i])
+        return "the quantiles of attribute " + std::to_string(i);
+    return "";
   }
 
   static Filter where_of(const std::vector<Query>& queries) {

@@ -581,6 +581,7 @@ inline std::string describe(const Query& query) {
   text += " ]";
   if (query.scale == Scale::minmax) text += ", minmax";
   if (query.scale == Scale::zscore) text += ", zscore";
+  if (query.scale == Scale::rank) text += ", rank";
   if (query.missing == Missing::fill) text += ", fill";
   for (const ScoreTerm& term : query.terms) text += ", " + term.text();
   if (query.min_score) text += std::string(", min_score ") + number(*query.min_score);

@@ -13,6 +13,7 @@
 #include "base/elementary.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/simd/vectors-inl.h"
+#include "index/score.h"
 #include "query/function_terms.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -112,6 +113,9 @@ inline void AddValues(const NumberTerm& term, NumberTerm::Margin margin, const d
       return add.template operator()<TermFunction::sqrt>();
     case TermFunction::saturate:
       return add.template operator()<TermFunction::saturate>();
+    case TermFunction::rank:
+      for (std::size_t i = 0; i < count; ++i) sums[i] = score_step(sums[i], term.weight, term.value(x[i]));
+      return;
     case TermFunction::when:
       break;
   }

@@ -28,6 +28,9 @@ struct BuildOptions {
   // What stands in for missing values, [num_attributes], whatever the table's own values are: for a part of a table, of
   // which all determines it (AttributeStatistics::stand_in). Empty: the table's rows determine it.
   std::vector<double> stand_ins = {};
+  // For Scale::rank, also of all the table: [num_attributes] as AttributeStatistics::quantiles. Empty: the table's rows
+  // determine them, if there are any.
+  std::vector<std::vector<double>> quantiles = {};
   Duplicates duplicates = Duplicates::error;  // in the table's order
   int num_threads = kAllCores;                // never changes a byte of the index
   // The GPU that builds, by its CUDA number (culmen/device.h); kNoDevice: the CPU, which builds tables of more

@@ -21,6 +21,7 @@ struct AttributeInfo {
   bool has_missing = false;  // some row misses it
   // Of the values that are not missing; nullopt unless info(Scale::zscore) was asked for.
   std::optional<double> mean = {}, deviation = {};
+  std::optional<std::vector<double>> quantiles = {};  // nullopt unless info(Scale::rank) was asked for
 };
 
 struct FieldInfo {

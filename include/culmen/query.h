@@ -17,6 +17,7 @@ enum class Scale : std::uint8_t {
   none,    // weights apply to the attributes as they are
   minmax,  // weights apply to (a - min) / (max - min), with the index's own minimum and maximum
   zscore,  // weights apply to (a - mean) / (standard deviation), also of the index itself (docs/contract.md)
+  rank,    // weights apply to the share of the build's rows with lower values (docs/contract.md)
 };
 
 // What a query does with rows that miss an attribute whose weight is not 0.

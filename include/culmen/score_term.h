@@ -29,6 +29,7 @@ enum class TermFunction : std::uint8_t {
   sqrt,          // of x >= 0
   saturate,      // x / (x + scale), of x >= 0
   when,          // 1 if the condition holds, otherwise 0, also where it is unknown
+  rank,          // what Scale::rank makes of the weights of attributes: no term of Query::terms
 };
 
 struct ScoreTerm {

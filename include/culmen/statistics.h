@@ -33,6 +33,8 @@ struct AttributeStatistics {
   bool has_missing = false;
   std::optional<double> stand_in = {};  // what Missing::fill ranks; nullopt until rows have determined it
   std::optional<Spread> spread = {};  // nullopt unless the statistics are for Scale::zscore: it costs a pass
+  // Ascending, with the users' signs, up to 257; none if the build had no values. nullopt unless for Scale::rank.
+  std::optional<std::vector<double>> quantiles = {};
 
   friend bool operator==(const AttributeStatistics&, const AttributeStatistics&) = default;
 };
@@ -44,8 +46,9 @@ struct TableStatistics {
   friend bool operator==(const TableStatistics&, const TableStatistics&) = default;
 };
 
-// The statistics of all rows of some tables, in any order; for Scale::zscore if all parts are. Throws InvalidArgument if
-// the tables have different numbers of attributes or different stand-ins, and FormatError for sums that no values have.
+// The statistics of all rows of some tables, in any order; for Scale::zscore or Scale::rank if all parts are. Throws
+// InvalidArgument if the tables have different numbers of attributes, stand-ins or quantiles, and FormatError for sums that
+// no values have.
 [[nodiscard]] TableStatistics merge(std::span<const TableStatistics> parts);
 
 // A compact form for other processes. decode throws FormatError for bytes that are not statistics, or of another

@@ -86,6 +86,26 @@ ColumnFormat parse_format(const JsonMembers& members) {
   return format;
 }
 
+// Between spaces.
+std::string numbers_text(std::span<const double> numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "" : " ") + to_hex_float(number);
+  return text;
+}
+
+std::vector<double> parse_quantiles(const JsonMembers& members) {
+  std::vector<double> quantiles;
+  std::string_view rest = members.text("quantiles");
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (!from_hex_float(rest.substr(0, end), quantiles.emplace_back()))
+      members.fail_on("quantiles", "has an entry that is not a finite hexadecimal float");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (!are_quantiles(quantiles)) members.fail_on("quantiles", "does not ascend, or is too long");
+  return quantiles;
+}
+
 std::string attribute_text(const Manifest& manifest, std::size_t i) {
   const AttributeStats& stats = manifest.stats[i];
   const Attribute& attribute = manifest.attributes[i];
@@ -97,6 +117,8 @@ std::string attribute_text(const Manifest& manifest, std::size_t i) {
   if (attribute.stand_in == StandIn::number)
     members.emplace_back("number", json_string(to_hex_float(attribute.number)));
   members.emplace_back("preference", json_string(kPreferences, attribute.preference));
+  if (manifest.quantiles != nullptr)
+    members.emplace_back("quantiles", json_string(numbers_text((*manifest.quantiles)[i])));
   members.emplace_back("quantum", json_number(stats.quantum));
   add_format(members, attribute.format);
   members.emplace_back("unit_exponent", json_number(manifest.units[i].exponent));
@@ -398,7 +420,7 @@ std::string to_text(const Manifest& manifest) {
          "\n";
 }
 
-Manifest parse_manifest(const std::string& text, const std::string& path) {
+Manifest parse_manifest(const std::string& text, const std::string& path, WithQuantiles wanted) {
   const JsonValue document = parse_json(text, path, kMaxDepth, kMaxValues);
   const JsonMembers all(document, path, "the manifest");
   check_format(all);
@@ -411,9 +433,17 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
                                  std::numeric_limits<std::int64_t>::max());
   const JsonMembers log = all.object("log");
   manifest.log = {log.count("number", kMaxNumber, 1), log.hex<Uuid>("uuid")};
-  for (const JsonValue& attribute : all.array("attributes", kMaxAttributes))
-    parse_attribute(JsonMembers(attribute, path, "an attribute"), manifest);
+  Quantiles quantiles;
+  for (const JsonValue& attribute : all.array("attributes", kMaxAttributes)) {
+    const JsonMembers members(attribute, path, "an attribute");
+    parse_attribute(members, manifest);
+    if (wanted == WithQuantiles::yes && members.has("quantiles"))
+      quantiles.push_back(parse_quantiles(members));
+  }
   if (manifest.attributes.empty()) all.fail_on("attributes", "are missing");
+  if (!quantiles.empty() && quantiles.size() != manifest.attributes.size())
+    all.fail_on("attributes", "have quantiles in part");
+  if (!quantiles.empty()) manifest.quantiles = std::make_shared<const Quantiles>(std::move(quantiles));
   for (const JsonValue& field : all.array("fields", kMaxFields))
     parse_field(JsonMembers(field, path, "a field"), manifest);
   manifest.dictionaries.resize(manifest.fields.size());

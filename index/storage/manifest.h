@@ -58,9 +58,13 @@ Manifest describe(const Snapshot& snapshot);
 // Throws InvalidArgument if the name of a column is not UTF-8.
 std::string to_text(const Manifest& manifest);
 
+// `no`: for a text that may be damaged, as no digest vouches for it. Rows are saved without them.
+enum class WithQuantiles : bool { no, yes };
+
 // Checks the range of every number. Whether the files match is checked by their readers. Throws FormatError; `path` is
 // for its message.
-Manifest parse_manifest(const std::string& text, const std::string& path);
+Manifest parse_manifest(const std::string& text, const std::string& path,
+                        WithQuantiles quantiles = WithQuantiles::yes);
 
 // The manifest that `current` names.
 Manifest read_manifest(const Directory& directory, const Current& current);

@@ -124,7 +124,7 @@ void list_damaged_directory(LoneFrameReader& file, std::uint64_t num_frames, Dro
 // A manifest that no valid CURRENT names.
 Manifest read_unnamed_manifest(const Directory& directory, std::uint64_t number) {
   const auto file = directory.open(manifest_name(number));
-  Manifest manifest = parse_manifest(read_text(*file, kMaxManifestBytes), file->path());
+  Manifest manifest = parse_manifest(read_text(*file, kMaxManifestBytes), file->path(), WithQuantiles::no);
   if (manifest.snapshot.number != number) throw_damaged(file->path(), 0, "the manifest of another snapshot");
   return manifest;
 }

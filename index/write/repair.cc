@@ -56,6 +56,7 @@ std::shared_ptr<Snapshot> empty_index(const storage::Manifest& manifest) {
   std::shared_ptr<Snapshot> snapshot = bulk_load(table, options);
   snapshot->has_labels = manifest.has_labels;
   snapshot->stand_ins = manifest.stand_ins;
+  snapshot->quantiles = manifest.quantiles;
   return snapshot;
 }
 

@@ -167,6 +167,7 @@ BuildOptions build_options_of(const IndexMetadata& s) {
   options.value_type = s.value_type;
   for (std::size_t i = 0; i < s.stand_ins.size(); ++i)
     options.stand_ins.push_back(oriented(s.stand_ins[i], s.attributes[i].preference));
+  if (s.quantiles != nullptr) options.quantiles = *s.quantiles;
   return options;
 }
 

@@ -11,6 +11,7 @@ Result, or a BatchResult for a matrix of weights. All exceptions derive from Err
 """
 
 from . import dask as dask  # which needs Dask when it is used
+from . import plot as plot  # matplotlib
 from . import ray as ray
 from ._core import Filter, num_devices
 from ._device import DeviceAnswers, DeviceGroup, DeviceIndex

@@ -26,7 +26,9 @@ class BuildOptions:
     device: str | list[str] | tuple[str, ...] | None
     progress: Progress | bool | None
     duplicates: str = "error"
-    stand_ins: Sequence[float] = ()  # of each attribute, if the rows are part of a table that determines them
+    # Of each attribute, if the rows are part of a table that determines them:
+    stand_ins: Sequence[float] = ()
+    quantiles: Sequence[Sequence[float]] = ()
 
     def __post_init__(self) -> None:
         for name in ("num_partitions", "leaf_rows", "threads"):
@@ -48,5 +50,6 @@ def build(columns: Columns, options: BuildOptions) -> _core.Index:
             devices=device_numbers(options.device),
             on_progress=report,
             stand_ins=list(options.stand_ins),
+            quantiles=list(options.quantiles),
             duplicates=options.duplicates,
         )

@@ -129,7 +129,8 @@ class Searchable(Tabular):
             min_score: only rows with at least this score.
             scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index; "zscore": to
                 their distances from the mean, in standard deviations, those of the rows themselves (pandas'
-                std(ddof=0)), for which the first query of a version costs a pass over the index.
+                std(ddof=0)), for which the first query of a version costs a pass over the index; "rank": to the
+                share of the build's rows with lower values, which no outlier changes. Not on a GPU.
             missing: "skip" leaves out rows that miss an attribute whose weight is not 0; "fill" ranks them by what
                 the build has chosen to stand in for it.
             terms: what is added to the score besides weight times value, as a text: "2 * near(price, 100) +

@@ -317,14 +317,33 @@ def _report_of_rows(rows: Any, choice: Choice) -> PartReport:
 def _report_of(column: Column) -> ColumnReport:
     if isinstance(column.values, _core.TextColumn):
         return ColumnReport(True, False, (), _smallest_hashes(column.values.to_list()))
-    values = column.values.astype(np.float64)
-    if column.gaps is not None:
-        values = values[~column.gaps]
+    values = _numbers_of(column)
     values = values[~np.isnan(values)]
     with np.errstate(over="ignore"):
         in_float32 = bool((values.astype(np.float32) == values).all()) and column.is_exact_in_float64
     extremes = (float(values.min()), float(values.max())) if len(values) else ()
     return ColumnReport(column.is_exact_in_float64, in_float32, extremes, None)
+
+
+def _numbers_of(column: Column) -> np.ndarray:
+    """In float64, with NaN for what is missing. None of texts, which the builds of the shards refuse to rank."""
+    if isinstance(column.values, _core.TextColumn):
+        return np.full(len(column.values), np.nan)
+    return column.values.astype(np.float64) if column.gaps is None else np.where(column.gaps, np.nan, column.values)
+
+
+def _quantiles_of(numbers: np.ndarray, value_type: str) -> list[float]:
+    """As docs/contract.md defines them."""
+    values = numbers[~np.isnan(numbers)]
+    if value_type == "float32":
+        with np.errstate(over="ignore"):  # what is beyond it is refused by the build
+            values = values.astype(np.float32).astype(np.float64)
+    last = len(values) - 1
+    steps = min(256, last)
+    if steps <= 0:
+        return (values + 0.0).tolist()
+    ranks = np.arange(steps + 1) * last // steps
+    return (np.partition(values, ranks)[ranks] + 0.0).tolist()
 
 
 def _smallest_hashes(texts: Sequence[str | None]) -> np.ndarray:
@@ -443,7 +462,9 @@ class Coordinator:
             self._stand_in(name, preference, *stand_ins[name], columns[name].extremes, value_type, parts, folder)
             for name, preference in preferences.items()
         ]
-        return Plan(parts, schema, choice, replace(options, value_type=value_type, stand_ins=determined))
+        options = replace(options, value_type=value_type, stand_ins=determined)
+        quantiles = self._quantiles(list(preferences), choice.nulls, value_type, parts, folder)
+        return Plan(parts, schema, choice, replace(options, quantiles=quantiles))
 
     def _stand_in(
         self,
@@ -469,6 +490,23 @@ class Coordinator:
         stand_in = _core.statistics_report(_core.statistics(handle, "none"))["attributes"][0][4]
         assert stand_in is not None  # the column has rows
         return float(stand_in)
+
+    def _quantiles(
+        self, names: Sequence[str], nulls: str, value_type: str, parts: Sequence[int], folder: str
+    ) -> list[list[float]]:
+        """Of the columns in all shards: what scale="rank" goes by. One column is in memory at a time."""
+        columns = (self._numbers(name, parts, folder) for name in names)
+        if nulls == "drop":
+            kept = np.logical_and.reduce([np.isfinite(column) for column in columns])
+            columns = (self._numbers(name, parts, folder)[kept] for name in names)
+        return [_quantiles_of(column, value_type) for column in columns]
+
+    def _numbers(self, name: str, parts: Sequence[int], folder: str) -> np.ndarray:
+        import pyarrow
+
+        pieces = [p for s in range(self._num_shards) for p in _read_pieces(folder, parts, s, [name])]
+        table = pyarrow.concat_tables(pieces, promote_options="permissive")
+        return _numbers_of(read_column(source_of(table).columns[name], name))
 
     def _build_shards(self, generation: int, folder: str, plan: Plan, reports: Sequence[PartReport]) -> None:
         directories = [os.path.join(self._directory, f"shard-{generation}-{s}") for s in range(self._num_shards)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -74,9 +74,9 @@ class View:
         return sum(report["num_rows"] for report in self.shards)
 
     def statistics_for(self, scale: str, timeout: float | None = None) -> bytes:
-        """Of all rows, with what queries of this scale need. For "zscore" every shard is asked once, and each has to
-        answer: mean and deviation are those of all rows."""
-        if scale != "zscore":
+        """Of all rows, with what queries of this scale need. For "zscore" and "rank" every shard is asked once, and
+        each has to answer: mean and deviation are those of all rows, and quantiles are the same in all shards."""
+        if scale not in ("zscore", "rank"):
             return self.statistics
         if scale not in self._by_scale:
             requests = {shard: ("statistics", version, scale) for shard, version in enumerate(self.versions)}
@@ -99,6 +99,9 @@ class View:
             start, deviation = np.array(_core.statistics_report(statistics)["spreads"]).T
             weights = _divided(weights, deviation)
         ranges = self._filled_ranges if missing == "fill" else self._present_ranges
+        if scale == "rank":
+            quantiles = _core.statistics_report(statistics)["quantiles"]
+            ranges = [_ranks(quantiles, low, high) for low, high in ranges]
         return np.array([self._bound(low, high, weights, start) for low, high in ranges])
 
     @staticmethod
@@ -138,6 +141,27 @@ class View:
             low.append(min(ends, default=0.0))
             high.append(max(ends, default=0.0))
         return np.array(low), np.array(high)
+
+
+def _ranks(quantiles: Sequence[np.ndarray], low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Between which ranks values from `low` to `high` are: those of the quantiles around them."""
+    if low.size == 0:
+        return low, high
+    return (
+        np.array([_step(of, least, "left") for of, least in zip(quantiles, low)]),
+        np.array([_step(of, most, "right") for of, most in zip(quantiles, high)]),
+    )
+
+
+def _step(quantiles: np.ndarray, value: float, side: Literal["left", "right"]) -> float:
+    """No larger than the value's rank ("left"), or no smaller."""
+    steps = max(1, len(quantiles) - 1)
+    after = int(np.searchsorted(quantiles, value, "right"))
+    if after == 0:
+        return 0.0
+    if side == "right":
+        return min(1.0, after / steps)
+    return int(np.searchsorted(quantiles, quantiles[after - 1], "left")) / steps
 
 
 def _divided(weights: np.ndarray, widths: np.ndarray) -> np.ndarray:

@@ -1,4 +1,9 @@
-"""Shares with factors of both signs: a screen with a slider for each factor, and what moves as one slider moves."""
+"""Shares with factors of both signs: a screen with a slider for each factor, and what moves as one slider moves.
+
+Given the name of a picture, such as momentum.png, it draws that (with matplotlib).
+"""
+
+import sys
 
 import numpy as np
 
@@ -39,6 +44,10 @@ def main() -> None:
     for step, ids in zip(steps, answers.ids, strict=True):
         print(f"  {step:4}: {len(set(ids.tolist()) & set(best.ids.tolist()))} of the ten are the same")
     assert set(answers.ids[2].tolist()) == set(best.ids.tolist())
+
+    if len(sys.argv) > 1:
+        axes = culmen.plot.sweep(shares, sliders, "momentum", k=10, scale="minmax", missing="fill")
+        axes.figure.savefig(sys.argv[1])
 
 
 if __name__ == "__main__":

@@ -69,8 +69,9 @@ inline constexpr Names<FieldRole, 2> kFieldRoles = {
 inline constexpr Names<Missing, 2> kMissing = {"missing",
                                                {{{"skip", Missing::skip}, {"fill", Missing::fill}}}};
 
-inline constexpr Names<Scale, 3> kScales = {
-    "scale", {{{"none", Scale::none}, {"minmax", Scale::minmax}, {"zscore", Scale::zscore}}}};
+inline constexpr Names<Scale, 4> kScales = {
+    "scale",
+    {{{"none", Scale::none}, {"minmax", Scale::minmax}, {"zscore", Scale::zscore}, {"rank", Scale::rank}}}};
 
 inline constexpr Names<Refreshed, 3> kRefreshed = {"what refresh found",
                                                    {{{"unchanged", Refreshed::unchanged},

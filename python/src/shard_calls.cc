@@ -278,7 +278,8 @@ nb::tuple merge_parts(const std::vector<std::tuple<Ids, Ids, Ids, Scores>>& arra
 }
 
 // The number of rows, and of each attribute: minimum, maximum, whether it has values, whether some are missing, and
-// what stands in for these, or None; then its mean and deviation, if the statistics are for scale="zscore".
+// what stands in for these, or None; then its mean and deviation, if the statistics are for scale="zscore", or its quantiles,
+// if they are for scale="rank".
 nb::dict statistics_report(const nb::bytes& statistics) {
   const TableStatistics table = decode_statistics(bytes_view(statistics));
   nb::list attributes;
@@ -291,6 +292,10 @@ nb::dict statistics_report(const nb::bytes& statistics) {
   for (const AttributeStatistics& a : table.attributes)
     if (a.spread) spreads.append(nb::make_tuple(a.spread->mean, a.spread->deviation));
   report["spreads"] = spreads;
+  nb::list quantiles;
+  for (const AttributeStatistics& a : table.attributes)
+    if (a.quantiles) quantiles.append(to_numpy(std::vector<double>(*a.quantiles)));
+  report["quantiles"] = quantiles;
   return report;
 }
 

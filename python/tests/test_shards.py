@@ -240,7 +240,7 @@ def question(rng, rows):
     options = {
         "k": int(rng.choice([1, 2, 10, max(1, rows), rows + 7])),
         "where": WHERE[rng.integers(len(WHERE))],
-        "scale": str(rng.choice(["none", "minmax", "zscore"])),
+        "scale": str(rng.choice(["none", "minmax", "zscore", "rank"])),
         "missing": str(rng.choice(["skip", "fill"])),
     }
     if rng.random() < 0.3:
@@ -903,7 +903,7 @@ def test_tables_of_questions(cluster, tmp_path):
     lazy = index.search_many(iter(lambda: taken.append(1) or questions.slice(0, 10), None), 3)
     assert len(next(lazy)) == 10 and len(taken) == 1  # no more than was asked for
     for kind in cluster.data_sets(questions):
-        for scale in ["minmax", "zscore"]:
+        for scale in ["minmax", "zscore", "rank"]:
             found = cluster.as_table(index.search_many(kind, None, min_score=2.0, scale=scale), questions)
             assert_answered(found, questions, whole, None, min_score=2.0, scale=scale)
     with pytest.raises(culmen.InvalidArgument, match="question"):

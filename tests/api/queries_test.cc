@@ -81,6 +81,7 @@ std::vector<Refusal> refused_queries() {
       Refusal{"could_overflow_in_the_sum", {.weights = {kMax / 400, kMax / 8}}, {"overflow"}},
       Refusal{"could_overflow_when_scaled", {.weights = {1, kMax}, .scale = Scale::minmax}, {"overflow"}},
       Refusal{"could_overflow_by_deviations", {.weights = {1, kMax}, .scale = Scale::zscore}, {"overflow"}},
+      Refusal{"could_overflow_by_ranks", {.weights = {kMax, kMax}, .scale = Scale::rank}, {"overflow"}},
       Refusal{"have_a_nan_min_score", {.weights = {1, 1}, .min_score = kNan}, {"min_score"}},
       Refusal{"filter_an_attribute_that_is_not_there",
               {.weights = {1, 1}, .where = {{.attribute = 2}}},
@@ -267,6 +268,36 @@ TEST(Queries, OfAPartOfATableNeedTheDeviationsOfTheTable) {
   EXPECT_EQ(index.search(query, {.statistics = &with}).hits, index.search(query).hits);
 }
 
+TEST(Queries, OfAPartOfATableNeedTheQuantilesOfTheTable) {
+  const Index index = sample();
+  const Query query{.weights = {1, 1}, .k = 3, .scale = Scale::rank};
+  const TableStatistics without = index.statistics(), with = index.statistics(Scale::rank);
+  EXPECT_THROW(static_cast<void>(index.search(query, {.statistics = &without})), InvalidArgument);
+  EXPECT_EQ(index.search(query, {.statistics = &with}).hits, index.search(query).hits);
+  EXPECT_FALSE(without.attributes[0].quantiles.has_value());
+  EXPECT_FALSE(index.info().attributes[0].quantiles.has_value());
+  EXPECT_EQ(index.info(Scale::rank).attributes[1].quantiles, (std::vector<double>{3, 4, 5}));
+  EXPECT_EQ(merge(std::vector{with, with}).attributes[1].quantiles, with.attributes[1].quantiles);
+  EXPECT_FALSE(merge(std::vector{with, without}).attributes[1].quantiles.has_value());
+  TableStatistics other = with;
+  other.attributes[1].quantiles = {{3, 5}};
+  EXPECT_THROW(static_cast<void>(merge(std::vector{with, other})), InvalidArgument);
+}
+
+TEST(Queries, MayScaleByQuantilesOfALargerTable) {
+  const std::vector<double> values = {1, 2};
+  const TableView table = {
+      .num_rows = 2, .attributes = {{"a"}}, .columns = {ColumnView(values)}, .ids = {}, .labels = {}};
+  const Index index = Index::build(table, {.quantiles = {{0, 1, 2, 3, 4}}});
+  const std::vector<Hit> hits = index.search({.weights = {1}, .k = 2, .scale = Scale::rank}).hits;
+  EXPECT_EQ(hits[0].score, 0.5);
+  EXPECT_EQ(hits[1].score, 0.25);
+  const std::vector<std::vector<std::vector<double>>> wrong = {
+      {{0}, {1}}, {{1, 0}}, {{kInfinity}}, {std::vector<double>(258)}};
+  for (const auto& quantiles : wrong)
+    EXPECT_THROW(static_cast<void>(Index::build(table, {.quantiles = quantiles})), InvalidArgument);
+}
+
 TEST(Queries, ScaledOverAConstantAttributeIgnoreIt) {
   const std::vector<double> constant = {7, 7}, rising = {1, 2};
   const Index index = Index::build({.num_rows = 2,
@@ -286,7 +317,7 @@ TEST(Queries, ScaledOverAConstantAttributeIgnoreIt) {
     EXPECT_EQ(by_deviation[0].id, 1);
     EXPECT_EQ(by_deviation[0].score, 1);
     EXPECT_EQ(by_deviation[1].score, -1);
-    for (const Scale scale : {Scale::minmax, Scale::zscore}) {
+    for (const Scale scale : {Scale::minmax, Scale::zscore, Scale::rank}) {
       const std::vector<Hit> all_equal = search({5, 0}, scale);
       ASSERT_EQ(all_equal.size(), 2u);
       EXPECT_EQ(all_equal[0].id, 0);

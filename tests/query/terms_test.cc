@@ -2,8 +2,10 @@
 // are in tests/cpu/fields_test.cc.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "query/joint_terms.h"
+#include "query/resolve.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
 
@@ -52,12 +55,18 @@ NumberTerm random_number_term(Random& random, double minimum, double maximum) {
   NumberTerm term = {};
   term.function = random.pick({TermFunction::near, TermFunction::decay_linear, TermFunction::decay_exp,
                                TermFunction::decay_gauss, TermFunction::log, TermFunction::log1p,
-                               TermFunction::sqrt, TermFunction::saturate});
+                               TermFunction::sqrt, TermFunction::saturate, TermFunction::rank});
   term.weight = random.uniform(-2, 2);
   term.origin = random.uniform(minimum - 1, maximum + 1);
   term.scale = std::exp2(random.uniform(-4, 0)) * (maximum - minimum);
+  const bool is_refused = term.function == TermFunction::saturate && std::isinf(maximum + term.scale);
+  if (is_refused) term.function = TermFunction::sqrt;
   term.minimum = minimum;
   term.maximum = maximum;
+  std::vector<double> quantiles;
+  for (int i = random.between(1, 40); i > 0; --i) quantiles.push_back(random.uniform(minimum, maximum));
+  std::sort(quantiles.begin(), quantiles.end());
+  term.curve = std::make_shared<const RankCurve>(quantiles);
   return term;
 }
 
@@ -268,6 +277,47 @@ TEST(Terms, AreRefusedIfTheyCannotBe) {
   EXPECT_NE(without({ScoreTerm::sqrt("price").times(0)}).find("all weights are zero"), std::string::npos);
 }
 
+// It is none: Query::scale says so for all weights.
+TEST(Rank, IsRefusedAsATermAndOnDevices) {
+  const Index index = shop();
+  const ScoreTerm term{.function = TermFunction::rank, .column = 0};
+  EXPECT_EQ(refusal_of([&] {
+              (void)index.search({.weights = {0, 1}, .terms = {term}});
+            }),
+            "rank is not a score term; Query::scale ranks by it");
+  const std::string of_terms =
+      refusal_of([] { refuse_on_device(Query{.weights = {1}, .terms = {ScoreTerm::sqrt(0)}}); });
+  EXPECT_NE(of_terms, "it was taken");
+  EXPECT_EQ(refusal_of([] { refuse_on_device(Query{.weights = {1}, .scale = Scale::rank}); }), of_terms);
+  EXPECT_EQ(refusal_of([] { refuse_on_device(QueryBatch{.weights = {}, .scale = Scale::rank}); }), of_terms);
+  EXPECT_EQ(refusal_of([] { refuse_on_device(Query{.weights = {1}, .scale = Scale::zscore}); }),
+            "it was taken");
+}
+
+// Distances beyond binary64 count as the largest number.
+TEST(Rank, IsMonotoneAlsoInItsLastBits) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  Random random(5);
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<double> quantiles;
+    const double size = random.pick({5e-324, 1.0, 1e6, kMost});
+    for (int i = random.chance(0.5) ? random.between(1, 4) : random.between(1, 257); i > 0; --i)
+      quantiles.push_back(random.chance(0.2) ? size : random.uniform(-1, 1) * size);
+    std::sort(quantiles.begin(), quantiles.end());
+    const RankCurve rank(quantiles);
+    std::vector<double> values = {-kMost, 0, kMost};
+    for (int i = 0; i < 300; ++i) {
+      const double near = quantiles[random.below(quantiles.size())];
+      values.insert(values.end(), {near, std::nextafter(near, -kMost), std::nextafter(near, kMost)});
+      values.push_back(random.uniform(-1, 1) * size);
+    }
+    std::sort(values.begin(), values.end());
+    for (std::size_t i = 1; i < values.size(); ++i) ASSERT_LE(rank(values[i - 1]), rank(values[i]));
+    EXPECT_EQ(rank(-kMost), 0);
+    EXPECT_LE(rank(kMost), 1);
+  }
+}
+
 TEST(Terms, AreRefusedIfASumWithinAFunctionCouldOverflow) {
   const std::vector<double> values = {1, 1e308};
   TableView table;
@@ -294,13 +344,14 @@ TEST(Terms, Prune) {
   table.attributes = {{"a"}, {"b"}, {"c"}};
   table.columns = {columns[0], columns[1], columns[2]};
   const Index index = Index::build(table, {.partitioning = Partitioning::kd});
-  const auto share = [&](const std::vector<double>& weights, const std::string& terms) {
-    const SearchStats stats =
-        index.search({.weights = weights, .k = 10, .terms = index.terms(terms)}, {.engine = Engine::bounded})
-            .stats;
+  const auto share = [&](const std::vector<double>& weights, const std::string& terms,
+                         Scale scale = Scale::none) {
+    const Query query{.weights = weights, .k = 10, .scale = scale, .terms = index.terms(terms)};
+    const SearchStats stats = index.search(query, {.engine = Engine::bounded}).stats;
     return static_cast<double>(stats.rows_scored) / 100'000;
   };
   EXPECT_LT(share({1, 1, 1}, ""), 0.02);
+  EXPECT_LT(share({1, 1, 1}, "", Scale::rank), 0.05);
   EXPECT_LT(share({1, 1, 1}, "0.1 * near(a, 0.5)"), 0.05);
   EXPECT_LT(share({1, 1, 1}, "0.5 * log1p(b) + 0.3 * sqrt(c)"), 0.05);
   EXPECT_LT(share({1, 1, 0}, "3 * near(c, 0.25)"), 0.3);

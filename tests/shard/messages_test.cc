@@ -19,7 +19,8 @@ namespace {
 
 std::vector<Query> random_queries(Random& random) {
   RowSource source(random, Precision::float64, random_width(random, 8));
-  const FieldOracle oracle(source.schema(), source.draw_many(random.below(40)), {});
+  const FieldOracle oracle(source.schema(), source.draw_many(random.below(40)), {},
+                           std::vector<std::vector<double>>(source.schema().attributes.size()));
   std::vector<Query> queries;
   for (std::uint64_t count = random.below(6); count > 0; --count) {
     queries.push_back(random_field_query(random, oracle, false, true));
@@ -57,6 +58,8 @@ TableStatistics random_statistics(Random& random) {
     for (int n = attribute.has_values ? random.between(1, 5) : 0; n > 0; --n)
       moments.add(random.uniform(attribute.minimum, attribute.maximum));
     if (random.chance(0.5)) attribute.spread = spread_of(moments);
+    if (random.chance(0.5))
+      attribute.quantiles = random.chance(0.5) ? std::vector<double>() : std::vector{a - 9, a, a};
   }
   return statistics;
 }

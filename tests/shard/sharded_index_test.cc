@@ -80,6 +80,9 @@ class ShardedTrial {
     if (precision_ == Precision::rounded_to_float32) options.build.value_type = ValueType::float32;
     if (precision_ == Precision::float64 && rows_.empty()) options.build.value_type = ValueType::float64;
     one_ = Index::build(table.view(), options.build);
+    if (!rows_.empty())
+      for (const AttributeInfo& attribute : one_->info(Scale::rank).attributes)
+        quantiles_.push_back(*attribute.quantiles);
     ShardedIndex::build(table.view(), directory(), options);
     open();
   }
@@ -124,10 +127,12 @@ class ShardedTrial {
     doing_ = "\n  " + stage + ", " + std::to_string(sharded_->num_shards()) + " shards";
     if (const std::vector<std::string> faults = sharded_->verify(); !faults.empty())
       return faults.front() + doing_;
-    for (const Scale scale : {Scale::none, Scale::zscore})
+    if (!quantiles_.empty() && one_->info(Scale::rank).attributes.front().quantiles != quantiles_.front())
+      return "quantiles" + doing_;
+    for (const Scale scale : {Scale::none, Scale::zscore, quantiles_.empty() ? Scale::none : Scale::rank})
       if (sharded_->statistics(scale) != one_->statistics(scale)) return "statistics" + doing_;
     if (sharded_->info().next_id != one_->info().next_id) return "the next id" + doing_;
-    const FieldOracle oracle(source_.schema(), rows_, {});
+    const FieldOracle oracle(source_.schema(), rows_, {}, quantiles_);
     std::vector<Query> queries;
     std::vector<std::vector<Answer>> expected;
     for (int q = 0; q < 12; ++q) {
@@ -290,7 +295,8 @@ class ShardedTrial {
   Random random_;
   Precision precision_;
   RowSource source_;
-  std::vector<Row> rows_;  // rows that are or were in the index: for ids and limits
+  std::vector<std::vector<double>> quantiles_;  // of the build; empty: it had no rows
+  std::vector<Row> rows_;                       // rows that are or were in the index: for ids and limits
   std::optional<Index> one_;
   std::optional<ShardedIndex> sharded_;
   std::string doing_;
@@ -471,10 +477,26 @@ TEST(ShardedIndex, StandInsOfAllRowsCountInTheScale) {
   const ShardedIndex index = ShardedIndex::open(temporary.path() / "s");
   const Index one = Index::build(table);
   for (const Missing rule : {Missing::fill, Missing::skip})
-    for (const Scale scale : {Scale::minmax, Scale::zscore}) {
+    for (const Scale scale : {Scale::minmax, Scale::zscore, Scale::rank}) {
       const Query query{.weights = {1, 1}, .k = 10, .scale = scale, .missing = rule};
       EXPECT_EQ(difference(index.search(query).hits, answers_of(one.search(query))), "");
     }
+}
+
+// Shards that were built apart have quantiles of their own.
+TEST(ShardedIndex, RanksByTheQuantilesThatAllShardsHave) {
+  const std::vector<double> low = {1, 2, 3}, high = {4, 5, 6};
+  const std::vector<std::int64_t> first = {1, 2, 3}, second = {4, 5, 6};
+  const Query query{.weights = {1}, .k = 6, .scale = Scale::rank};
+  const BuildOptions alone{.stand_ins = {0}};
+  const std::vector<Index> apart = {Index::build(one_column(low, first), alone),
+                                    Index::build(one_column(high, second), alone)};
+  EXPECT_THROW(static_cast<void>(ShardedIndex::of(apart).search(query)), InvalidArgument);
+  EXPECT_EQ(ShardedIndex::of(apart).search({.weights = {1}, .k = 6}).hits.size(), 6u);
+  const BuildOptions together{.stand_ins = {0}, .quantiles = {{1, 2, 3, 4, 5, 6}}};
+  const std::vector<Index> parts = {Index::build(one_column(low, first), together),
+                                    Index::build(one_column(high, second), together)};
+  EXPECT_EQ(ShardedIndex::of(parts).search(query).hits[1].score, 0.8);
 }
 
 TEST(ShardedIndex, RebalancingKeepsHowShardsWereBuilt) {

@@ -36,6 +36,7 @@ class ShardsTest(Case):
             ("-w", "price=-1,rating=2", "-k", "7"),
             ("-w", "price=-1,rating=2", "--scale", "minmax", "-k", "400"),
             ("-w", "price=-1,rating=2", "--scale", "zscore", "-k", "400"),
+            ("-w", "price=-1,rating=2", "--scale", "rank", "-k", "400"),
             ("-w", "rating=1", "--missing", "fill", "--where", "city = 'Brno' and price < 150"),
             ("-w", "price=1", "--min-score", "120"),
             ("-w", "price=1,rating=1", "--engine", "scan", "--show", "city,price"),

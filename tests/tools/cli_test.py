@@ -361,6 +361,13 @@ class QueryTest(Case):
         out, _ = self.culmen("query", "index", "-w", "a=1,b=2", "--scale", "zscore", "--why", "2", "--format", "json")
         self.assertEqual([part["value"] for part in json.loads(out)["rows"][0]["parts"]], [1, -1])
 
+    def test_rank_scales_by_the_share_of_lower_values(self):
+        self.build_numbers([[0, 0, 0], [10, 0, 0], [1e9, 1, 0]])
+        found = self.rows("-w", "a=1,b=-1", "-k", 3, "--scale", "rank")
+        self.assertEqual([(row["id"], float(row["score"])) for row in found], [("1", 0.5), ("0", 0.0), ("2", 0.0)])
+        out, _ = self.culmen("query", "index", "-w", "a=1,b=-1", "--scale", "rank", "--why", "2", "--format", "json")
+        self.assertEqual([part["value"] for part in json.loads(out)["rows"][0]["parts"]], [1, 1])
+
     def test_ties_go_to_the_smaller_id(self):
         self.write("t.csv", "id,a\n5,1\n2,1\n9,1\n3,0\n")
         self.culmen("build", "t.csv", "-o", "index", "--id", "id")

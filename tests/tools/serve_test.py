@@ -117,6 +117,7 @@ class ServeSearchTest(ServeCase):
             ({"min_score": 60.5}, ["--min-score", "60.5"]),
             ({"scale": "minmax", "k": 2}, ["--scale", "minmax", "-k", 2]),
             ({"scale": "zscore", "k": 2}, ["--scale", "zscore", "-k", 2]),
+            ({"scale": "rank", "k": 2}, ["--scale", "rank", "-k", 2]),
             ({"missing": "fill"}, ["--missing", "fill"]),
             ({"engine": "scan"}, ["--engine", "scan"]),
             ({"show": ["rating"]}, ["--show", "rating"]),
@@ -283,7 +284,7 @@ class ServeRowsTest(ServeCase):
             why = self.answer("POST", "/why", {**QUESTION, "id": hit["id"]})
             self.assertEqual((why["rank"], why["score"]), (hit["rank"], hit["score"]))
             self.assertAlmostEqual(sum(part["part"] for part in why["parts"]), hit["score"])
-        for scale in ["minmax", "zscore"]:
+        for scale in ["minmax", "zscore", "rank"]:
             why = self.answer("POST", "/why", {**QUESTION, "scale": scale, "id": 7})
             self.assertAlmostEqual(sum(part["part"] for part in why["parts"]), why["score"])
         why = self.answer("POST", "/why", {**QUESTION, "terms": "log(price)", "id": 7})

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "culmen/error.h"
+#include "index/storage/hex.h"
 #include "tests/index/storage/snapshots.h"
 
 namespace culmen::storage {
@@ -67,6 +68,26 @@ TEST(Manifest, RefusesAMissingOrMistypedMemberOfItsParts) {
       EXPECT_NE(complaint(changed.dump()), "") << pointer << " with a wrong " << key;
     }
   }
+}
+
+TEST(Manifest, HasQuantilesOfAllAttributesOrOfNone) {
+  Manifest manifest = parse_manifest(sample().dump(), "");
+  EXPECT_EQ(manifest.quantiles, nullptr);
+  const Quantiles quantiles = {{-0x1p-1074, 0, 0, 1.5}, {}, {7}};
+  manifest.quantiles = std::make_shared<const Quantiles>(quantiles);
+  const json whole = json::parse(to_text(manifest));
+  EXPECT_EQ(*parse_manifest(whole.dump(), "").quantiles, quantiles);
+  const std::string one = to_hex_float(1), two = to_hex_float(2);
+  std::string too_many = one;
+  for (int i = 0; i < 257; ++i) too_many += " " + one;
+  for (const std::string& wrong : {two + " " + one, one + "," + two, " " + one, one + "  " + two, too_many}) {
+    json changed = whole;
+    changed["attributes"][0]["quantiles"] = wrong;
+    EXPECT_NE(complaint(changed.dump()).find("\"quantiles\" of an attribute"), std::string::npos) << wrong;
+  }
+  json changed = whole;
+  changed["attributes"][1].erase("quantiles");
+  EXPECT_NE(complaint(changed.dump()).find("have quantiles in part"), std::string::npos);
 }
 
 TEST(Manifest, KnowsTheColumnThatRowsAreClusteredBy) {

@@ -2,9 +2,12 @@
 // the damaged index.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -37,10 +40,14 @@ Rows rows_of(const Snapshot& s) {
   return rows;
 }
 
+const Quantiles kQuantiles = {{1, 2, 3}, {-5, 0.1}};
+
 // A snapshot, and a log of an insert, an erase and an upsert.
 Files make_index() {
   MemoryFileSystem system;
-  save(*make_snapshot({.rows = kSnapshotRows, .attributes = 2, .partitions = 1}), system, "index", false);
+  const auto snapshot = make_snapshot({.rows = kSnapshotRows, .attributes = 2, .partitions = 1});
+  snapshot->quantiles = std::make_shared<const Quantiles>(kQuantiles);
+  save(*snapshot, system, "index", false);
   LiveIndex index(system, "index", {.writable = true, .num_threads = 1});
   const std::vector<std::int64_t> ids = {100000, 100001, 100002}, erased = {-50, -43, 100000, 6};
   const std::vector<double> values = {1, 2.5, 999};
@@ -90,6 +97,7 @@ class SalvageTest : public testing::Test {
     EXPECT_EQ(snapshot->num_rows, report_.rows_kept);
     EXPECT_EQ(snapshot->attributes[1].preference, Preference::low);
     rows_ = rows_of(*snapshot);
+    quantiles_ = snapshot->quantiles;
     EXPECT_EQ(rows_.size(), report_.rows_kept);
   }
   void expect_report(std::uint64_t lost, std::uint64_t batches, std::size_t lines) {
@@ -110,12 +118,39 @@ class SalvageTest : public testing::Test {
   const Rows whole_;
   RepairReport report_;
   Rows rows_;
+  std::shared_ptr<const Quantiles> quantiles_;
 };
 
 TEST_F(SalvageTest, CopiesASoundIndexWhole) {
   repair_files(files_);
   expect_report(0, kBatches, 0);
   EXPECT_EQ(rows_, whole_);
+}
+
+TEST_F(SalvageTest, KeepsTheQuantilesOfTheBuild) {
+  repair_files(with_flip("leaves", 4096));
+  EXPECT_GT(report_.rows_lost, 0u);
+  ASSERT_NE(quantiles_, nullptr);
+  EXPECT_EQ(*quantiles_, kQuantiles);
+}
+
+// No digest says whether they are as they were.
+TEST_F(SalvageTest, LeavesOutQuantilesThatNothingVouchesFor) {
+  Files files = files_;
+  std::vector<std::byte>& manifest = files.at(name_of("MANIFEST"));
+  constexpr std::string_view kMember = "\"quantiles\": \"";
+  const auto at = std::search(manifest.begin(), manifest.end(), kMember.begin(), kMember.end(),
+                              [](std::byte a, char b) { return a == static_cast<std::byte>(b); });
+  ASSERT_NE(at, manifest.end());
+  *(at + static_cast<std::ptrdiff_t>(kMember.size())) = std::byte{'9'};  // more than the next
+  repair_files(files);
+  EXPECT_EQ(rows_, whole_);
+  EXPECT_EQ(quantiles_, nullptr);
+  files = files_;
+  files.erase("CURRENT");
+  repair_files(files);
+  EXPECT_EQ(rows_, whole_);
+  EXPECT_EQ(quantiles_, nullptr);
 }
 
 // Every checksum is right and the index opens, but the bounds of the sum of both attributes are too low.

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "culmen/error.h"
 #include "culmen/index.h"
 #include "tests/harness.h"
 #include "tests/oracle.h"
@@ -246,6 +247,21 @@ TEST_F(SmallIndex, IsOpenedVerifiedAndSearched) {
   EXPECT_EQ(index.schema().fields, kFields);
   EXPECT_EQ(index.schema().id_name, "nr");
   expect_rows(Index::open(kSmallIndex, {.loading = Loading::on_touch}), present_rows());
+}
+
+// The program that wrote it kept no quantiles.
+TEST_F(SmallIndex, IsNotRankedByQuantiles) {
+  const Index index = Index::open(kSmallIndex);
+  Query query{.weights = {-1, 3}, .k = 1, .scale = Scale::zscore};
+  EXPECT_EQ(index.search(query).hits.size(), 1u);
+  query.scale = Scale::rank;
+  try {
+    static_cast<void>(index.search(query));
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("build it again"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(static_cast<void>(index.info(Scale::rank)), InvalidArgument);
 }
 
 TEST_F(SmallIndex, IsWrittenAndOpenedAgain) {
