@@ -72,7 +72,8 @@ void search(const Index& index, const Settings& settings, std::size_t threads, s
     nodes += result.stats.nodes_visited;
   });
   std::printf(
-      "%2zu threads: median %7.2f ms, 90 %% %7.2f ms, worst %8.2f ms; %7.0f searches/s; %llu leaves, %llu nodes\n",
+      "%2zu threads: median %7.2f ms, 90 %% %7.2f ms, worst %8.2f ms; %7.0f searches/s; %llu leaves, %llu "
+      "nodes\n",
       threads, median(milliseconds), quantile(milliseconds, 0.9), quantile(milliseconds, 1),
       static_cast<double>(settings.questions) / seconds,
       static_cast<unsigned long long>(leaves / settings.questions),
@@ -100,7 +101,8 @@ void read_at_random(const Settings& settings, std::size_t threads) {
       if (::pread(file, block, kBlock, static_cast<off_t>(at * kBlock)) < 0) std::perror("pread");
     });
     ::close(file);
-    std::printf("%2zu threads: %.0f random reads/s of 4 KiB\n", threads, static_cast<double>(kReads) / seconds);
+    std::printf("%2zu threads: %.0f random reads/s of 4 KiB\n", threads,
+                static_cast<double>(kReads) / seconds);
   }
 }
 
@@ -108,8 +110,8 @@ Settings settings_of(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    if (take_flag(argument, "--max-memory=", settings.max_memory) || take_flag(argument, "--k=", settings.k) ||
-        take_flag(argument, "--questions=", settings.questions) ||
+    if (take_flag(argument, "--max-memory=", settings.max_memory) ||
+        take_flag(argument, "--k=", settings.k) || take_flag(argument, "--questions=", settings.questions) ||
         take_flag(argument, "--threads=", settings.threads))
       continue;
     if (argument.starts_with("--") || !settings.directory.empty()) {
@@ -122,8 +124,8 @@ Settings settings_of(int argc, char** argv) {
 }
 
 int run(const Settings& settings) {
-  const Index index = Index::open(
-      settings.directory, {.loading = Loading::on_touch, .max_memory = settings.max_memory << 20});
+  const Index index = Index::open(settings.directory,
+                                  {.loading = Loading::on_touch, .max_memory = settings.max_memory << 20});
   std::size_t first = 0;
   for (const std::size_t threads : settings.threads) {
     search(index, settings, threads, first);

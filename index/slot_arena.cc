@@ -89,8 +89,8 @@ std::size_t SlotArena::bytes_of_leaf(bool is_beside) const {
 }
 
 std::size_t SlotArena::bytes_of_node(bool is_beside) const {
-  return memory_of({node_bytes_, kZoneVectors * shape_.zone_vector_bytes(), child_zones_layout().node_bytes()},
-                   is_beside);
+  return memory_of(
+      {node_bytes_, kZoneVectors * shape_.zone_vector_bytes(), child_zones_layout().node_bytes()}, is_beside);
 }
 
 void SlotArena::use_huge_pages() {

@@ -55,7 +55,8 @@ class SlotSource {
 
   // Each throws FormatError or IoError, which names the file, if the slot cannot be read or is damaged.
   void require_leaf(std::size_t leaf) {
-    if (!has_all()) require(SlotKind::leaf, leaf, leaves_, [&] { return read_leaf(leaf, is_beside(leaves_, leaf)); });
+    if (!has_all())
+      require(SlotKind::leaf, leaf, leaves_, [&] { return read_leaf(leaf, is_beside(leaves_, leaf)); });
   }
   void require_labels(std::size_t leaf) {
     if (has_all()) return;
@@ -68,7 +69,8 @@ class SlotSource {
     require(SlotKind::leaf, leaf, fields_, [&] { return read_fields(leaf); });
   }
   void require_node(std::size_t node) {
-    if (!has_all()) require(SlotKind::node, node, nodes_, [&] { return read_node(node, is_beside(nodes_, node)); });
+    if (!has_all())
+      require(SlotKind::node, node, nodes_, [&] { return read_node(node, is_beside(nodes_, node)); });
   }
 
   // A hint: the slot may be touched soon. So that several reads are on their way while a search does one.

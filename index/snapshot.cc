@@ -89,7 +89,8 @@ std::string_view Snapshot::label(std::uint64_t row) const {
 const TreeOrder& Snapshot::order() const {
   const bool is_limited = has_memory_limit();
   if (!is_limited) require_all();  // not in call_once: it contains parallel loops
-  std::call_once(order_once_, [&] { order_ = is_limited ? order_in_files(*filed_tree, *this) : walk(*this); });
+  std::call_once(order_once_,
+                 [&] { order_ = is_limited ? order_in_files(*filed_tree, *this) : walk(*this); });
   return order_;
 }
 

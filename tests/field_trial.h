@@ -527,9 +527,8 @@ class FieldTrial {
   std::string check_batches(const Index& index, const FieldOracle& oracle, const std::vector<Query>& queries,
                             const std::vector<std::vector<Answer>>& expected) {
     if (queries.empty()) return "";
-    const Engine engine =
-        random_.pick({Engine::automatic, Engine::bounded, Engine::scan, Engine::gta,
-                      is_limited_ ? Engine::automatic : Engine::ta});
+    const Engine engine = random_.pick({Engine::automatic, Engine::bounded, Engine::scan, Engine::gta,
+                                        is_limited_ ? Engine::automatic : Engine::ta});
     const SearchOptions options{.engine = engine, .num_threads = random_.between(1, 2)};
     doing_ = "\n  batch by " + std::string(engine_name(engine));
     const std::vector<SearchResult> results = index.search(queries, options);

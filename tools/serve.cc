@@ -52,12 +52,12 @@ ExitCode run(const ServeArguments& arguments, bool quiet) {
                     options.address));
   const auto log = [](const std::string& line) { write_message(line + '\n'); };
   const bool is_limited = arguments.max_memory != kUnlimitedMemory;
-  AnyIndex index = AnyIndex::open(arguments.directory,
-                                  {.writable = options.writable,
-                                   .durability = parse_durability(arguments.durability),
-                                   .num_threads = options.num_threads,
-                                   .loading = is_limited ? Loading::on_touch : Loading::whole,
-                                   .max_memory = arguments.max_memory});
+  AnyIndex index =
+      AnyIndex::open(arguments.directory, {.writable = options.writable,
+                                           .durability = parse_durability(arguments.durability),
+                                           .num_threads = options.num_threads,
+                                           .loading = is_limited ? Loading::on_touch : Loading::whole,
+                                           .max_memory = arguments.max_memory});
   serve::Service service(std::move(index), options, [&log](const std::string& problem) {
     log(json_text({{"event", "problem"}, {"error", problem}}));
   });

@@ -127,7 +127,9 @@ IdFile::IdFile(const Manifest& manifest, FrameFileReader file, Loading loading, 
   if (loading == Loading::on_touch) return;
   directory_.check_all();
   file_.read(0, num_frames_, directory_.extents(), [this](std::uint64_t number, const std::byte* payload) {
-    read_->require(number, [&] { take(number, {payload, directory_.extent(number).payload_bytes}, kept(number)); });
+    read_->require(number, [&] {
+      take(number, {payload, directory_.extent(number).payload_bytes}, kept(number));
+    });
   });
 }
 

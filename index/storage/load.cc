@@ -105,8 +105,8 @@ std::shared_ptr<Snapshot> read_on_touch(const Manifest& manifest, const std::str
 
 }  // namespace
 
-std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest,
-                                        Loading loading, std::uint64_t memory) {
+std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest, Loading loading,
+                                        std::uint64_t memory) {
   const std::string path = directory.path_of(manifest_name(manifest.snapshot.number));
   check_stats(manifest, path);
   FrameFiles files(directory, manifest);

@@ -126,9 +126,10 @@ void LiveIndex::apply_logged() {
 
 TreeWriter& LiveIndex::tree() {
   if (newest_->has_memory_limit())
-    throw InvalidArgument(directory_ +
-                          ": its log can't be searched beside the table, and to apply it takes the whole index in memory; "
-                          "open it without a limit of memory, or let its writer make a checkpoint");
+    throw InvalidArgument(
+        directory_ +
+        ": its log can't be searched beside the table, and to apply it takes the whole index in memory; "
+        "open it without a limit of memory, or let its writer make a checkpoint");
   if (tree_ == nullptr) tree_ = std::make_unique<TreeWriter>(newest_);
   return *tree_;
 }
