@@ -125,8 +125,8 @@ class Shell {
 
 }  // namespace
 
-ExitCode run_shell(const std::string& directory, bool quiet) {
-  return Shell(directory, quiet).run(directory);
+ExitCode run_shell(const std::string& directory, std::uint64_t max_memory, bool quiet) {
+  return Shell(directory, max_memory, quiet).run(directory);
 }
 
 void add_shell(Program& program) {

@@ -235,8 +235,8 @@ class Index(Searchable):
             loading: "whole", which is the default, or "on_touch": opening takes no time, and each part of the files is
                 read and checked when a call first needs it, which raises FormatError or IoError if it cannot be read.
                 Large changes, checkpoints, scans and copies to a GPU read all that is left.
-            max_memory: bytes; for an index that is larger than memory. It is read on touch, and about so much of what was
-                read is kept. `verify`, `save`, engine "ta" and copies to a GPU need all of it and raise
+            max_memory: bytes; for an index that is larger than memory. It is read on touch, and about so much of what
+                was read is kept. `verify`, `save`, engine "ta" and copies to a GPU need all of it and raise
                 InvalidArgument, and so does `writable`.
 
         Raises:
