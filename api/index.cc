@@ -14,6 +14,7 @@
 #include "index/build/partition_cuts.h"
 #include "index/build/table_quantiles.h"
 #include "index/find_rows.h"
+#include "index/read_session.h"
 #include "index/row_subset.h"
 #include "index/snapshot_fields.h"
 #include "index/storage/store.h"
@@ -96,9 +97,22 @@ Index Index::create(const Schema& schema, const BuildOptions& options) {
   return build(table, options);
 }
 
+namespace {
+
+void check_memory(const OpenOptions& options) {
+  if (options.max_memory == kUnlimitedMemory) return;
+  if (options.writable) throw InvalidArgument("a writable index has no limit of memory; open it for reading");
+  if (options.loading != Loading::on_touch)
+    throw InvalidArgument(
+        "a limit of memory needs Loading::on_touch; an index that is opened whole is in memory");
+}
+
+}  // namespace
+
 Index Index::open(const std::filesystem::path& directory, const OpenOptions& options) {
   const FloatingPointScope floating_point;
   check_num_threads(options.num_threads);
+  check_memory(options);
   // Absolute: refresh() opens the path again, from a working directory that may be another.
   std::error_code no_matter;
   const std::filesystem::path path = std::filesystem::absolute(directory, no_matter);
@@ -107,8 +121,9 @@ Index Index::open(const std::filesystem::path& directory, const OpenOptions& opt
 }
 
 void Index::save(const std::filesystem::path& directory, const SaveOptions& options) const {
-  storage::save(*held_by(core_, kIndexHandle).snapshot(), storage::posix(), directory.string(),
-                options.overwrite);
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  snapshot->require_all();
+  storage::save(*snapshot, storage::posix(), directory.string(), options.overwrite);
 }
 
 WriteResult Index::insert(const TableView& rows, const WriteOptions& options) {
@@ -235,6 +250,7 @@ std::int64_t shown_next_id(const Snapshot& s) {
 
 IndexInfo info_of(const Snapshot& s) {
   IndexInfo info;
+  const ReadSession session(s);
   info.num_rows = s.num_rows;
   for (std::size_t i = 0; i < s.attributes.size(); ++i) {
     const Attribute& attribute = s.attributes[i];
@@ -365,7 +381,9 @@ DeviceGroup Index::to_devices(const std::vector<int>& devices, const DeviceGroup
 
 std::vector<std::string> Index::verify(bool deep) const {
   const FloatingPointScope floating_point;
-  return verify_snapshot(*held_by(core_, kIndexHandle).snapshot(), deep);
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  snapshot->require_all();
+  return verify_snapshot(*snapshot, deep);
 }
 
 }  // namespace culmen

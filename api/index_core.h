@@ -105,6 +105,8 @@ class Index::Core {
   Explanation explain(const Snapshot& tree, const Query& query, const SearchOptions& options, Watch* watch);
   static SearchResult search_monotone(std::shared_ptr<const Snapshot> snapshot, MonotoneFunctionRef function,
                                       std::size_t k, const Filter& where, const SearchOptions& options);
+  std::uint64_t count_before(const std::shared_ptr<const Snapshot>& version, const Query& query,
+                             const Cursor& place, const SearchOptions& options, Watch* watch);
   double logged_bound(const std::shared_ptr<const Snapshot>& version, const Query& query,
                       const SearchOptions& options);
   SearchResult search_logged_monotone(const std::shared_ptr<const Snapshot>& version,
@@ -116,11 +118,13 @@ class Index::Core {
   }
 
   DeviceIndex to_device(const DeviceOptions& options) {
+    require_no_memory_limit();
     snapshot_to_follow()->require_all();
     return make_device_index(published_, options, take_from_device(options));
   }
 
   DeviceGroup to_devices(std::span<const int> devices, const DeviceGroupOptions& options) {
+    require_no_memory_limit();
     snapshot_to_follow()->require_all();
     std::vector<DeviceOptions> each;
     std::vector<std::shared_ptr<const gpu::LoadedTree>> loaded;
@@ -134,6 +138,10 @@ class Index::Core {
   }
 
  private:
+  void require_no_memory_limit() const {
+    const std::shared_ptr<const Snapshot> version = this->version();
+    (version->logged == nullptr ? *version : *version->logged->base).require_no_memory_limit();
+  }
   // A version with LoggedRows as one tree.
   std::shared_ptr<const Snapshot> whole(const std::shared_ptr<const Snapshot>& version) const;
   // The newest version; it and all that follow have trees.

@@ -254,13 +254,27 @@ double Index::score_bound(const Query& query, const SearchOptions& options) cons
 std::uint64_t Index::count_before(const Query& query, const Cursor& place,
                                   const SearchOptions& options) const {
   const FloatingPointScope floating_point;
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  Core& core = held_by(core_, kIndexHandle);
   if (std::isnan(place.score)) throw InvalidArgument("the score of the place is NaN");
   Watch watch(options, 1);
-  ResolvedQuery resolved = resolve(without_page(query), *snapshot, options.statistics);
-  resolved.watch = watch.if_any();
-  SearchStats ignored;
-  return resolved.filter.is_nothing() ? 0 : cpu::count_before(*snapshot, resolved, place, ignored);
+  return core.count_before(core.version(), without_page(query), place, options, watch.if_any());
+}
+
+std::uint64_t Index::Core::count_before(const std::shared_ptr<const Snapshot>& version, const Query& query,
+                                        const Cursor& place, const SearchOptions& options, Watch* watch) {
+  const auto count_in = [&](const Snapshot& tree, const Query& of_tree, const TableStatistics* statistics) {
+    ResolvedQuery resolved = resolve(of_tree, tree, statistics);
+    resolved.watch = watch;
+    SearchStats ignored;
+    return resolved.filter.is_nothing() ? 0 : cpu::count_before(tree, resolved, place, ignored);
+  };
+  if (version->logged == nullptr) return count_in(*version, query, options.statistics);
+  const std::shared_ptr<const LoggedView> view = logged_view(version);
+  const TableStatistics& statistics =
+      options.statistics == nullptr ? view->statistics(query.scale, *version) : *options.statistics;
+  const std::uint64_t of_rows = count_in(*version->logged->rows, query, &statistics);
+  if (version->num_rows == 0) return 0;
+  return of_rows + count_in(*version->logged->base, view->of_base(query), &statistics);
 }
 
 std::uint64_t Index::count_above(const Query& query, double score, const SearchOptions& options) const {

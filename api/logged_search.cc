@@ -61,12 +61,12 @@ SearchResult Index::Core::search_logged(const std::shared_ptr<const Snapshot>& v
   const LoggedRows& logged = *result.snapshot->logged;
   const TableStatistics& statistics =
       options.statistics == nullptr ? view->statistics(query.scale, *version) : *options.statistics;
-  ResolvedQuery of_base = resolve(view->of_base(query), *logged.base, &statistics);
   ResolvedQuery of_rows = resolve(query, *logged.rows, &statistics);
-  of_base.watch = of_rows.watch = watch;
   result.stats.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
   result.stats.rows_in_index = version->num_rows;
-  if (version->num_rows == 0) return result;
+  if (version->num_rows == 0) return result;  // the base's scores could overflow, and there are none
+  ResolvedQuery of_base = resolve(view->of_base(query), *logged.base, &statistics);
+  of_base.watch = of_rows.watch = watch;
   const std::size_t k = std::min<std::size_t>(query.k.value_or(version->num_rows), version->num_rows);
   const bool by_bounds = options.engine == Engine::automatic || options.engine == Engine::bounded;
   const bool looks_up = options.engine == Engine::automatic && few_ids_of(of_base).has_value();
@@ -122,8 +122,9 @@ double Index::Core::logged_bound(const std::shared_ptr<const Snapshot>& version,
   const LoggedRows& logged = *version->logged;
   const TableStatistics& statistics =
       options.statistics == nullptr ? view->statistics(query.scale, *version) : *options.statistics;
-  const ResolvedQuery of_base = resolve(view->of_base(query), *logged.base, &statistics);
   const ResolvedQuery of_rows = resolve(query, *logged.rows, &statistics);
+  if (version->num_rows == 0) return -std::numeric_limits<double>::infinity();
+  const ResolvedQuery of_base = resolve(view->of_base(query), *logged.base, &statistics);
   const double bound =
       std::max(cpu::bound_of_root(*logged.base, of_base), cpu::bound_of_root(*logged.rows, of_rows));
   return bound < of_base.min_score ? -std::numeric_limits<double>::infinity() : bound;

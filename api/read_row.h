@@ -6,6 +6,7 @@
 #include <string>
 
 #include "culmen/search.h"
+#include "index/read_session.h"
 #include "index/score.h"
 #include "index/snapshot.h"
 
@@ -34,6 +35,7 @@ inline double read_attribute(const Snapshot& snapshot, std::uint64_t row, std::s
 }
 
 inline Row read_row(const Snapshot& snapshot, std::uint64_t row) {
+  const ReadSession session(snapshot);
   Row result = {.id = snapshot.id(row), .values = {}, .label = std::string(snapshot.label(row))};
   const auto stride = static_cast<std::uint64_t>(snapshot.leaf_rows);
   for (std::size_t i = 0; i < snapshot.attributes.size(); ++i)

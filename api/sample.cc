@@ -4,6 +4,7 @@
 #include <random>
 
 #include "api/read_row.h"
+#include "index/read_session.h"
 #include "index/snapshot.h"
 
 namespace culmen {
@@ -21,6 +22,7 @@ std::vector<Row> sample_rows(const Index& index, std::size_t count, std::uint64_
     // Places of all leaves have the same chance; those that hold no row are drawn again. A leaf that is not empty has one.
     const std::uint64_t leaf = leaves[random() % leaves.size()];
     const std::uint64_t position = random() % stride;
+    const ReadSession session(*snapshot);
     if (position < snapshot->leaf(leaf).num_rows)
       rows.push_back(read_row(*snapshot, leaf * stride + position));
   }

@@ -7,6 +7,7 @@
 #include "culmen/error.h"
 #include "culmen/search.h"
 #include "index/logged_rows.h"
+#include "index/read_session.h"
 #include "index/snapshot.h"
 #include "query/resolve.h"
 
@@ -32,6 +33,7 @@ RowPlace place_of_hit(const SearchResult& result, std::size_t rank) {
                           std::to_string(result.hits.size()) + ", counted from 0");
   const RowPlace place = place_of(snapshot_of(result, rank), result.hits[rank].row);
   const Snapshot& s = place.tree;
+  const ReadSession session(s);
   const auto slots = static_cast<std::uint64_t>(s.leaf_rows);
   if (place.row / slots >= s.leaf_slots || place.row % slots >= s.leaf(place.row / slots).num_rows)
     throw InvalidArgument("hit " + std::to_string(rank) + " is not of the index that was searched");
@@ -59,6 +61,7 @@ bool SearchResult::has_labels() const {
 double SearchResult::attribute(std::size_t rank, const AttributeRef& attribute) const {
   const FloatingPointScope floating_point;
   const auto [s, row] = place_of_hit(*this, rank);
+  const ReadSession session(s);
   return read_attribute(s, row, static_cast<std::size_t>(position_of(attribute, s)));
 }
 
@@ -67,6 +70,7 @@ FieldValue SearchResult::field(std::size_t rank, std::string_view name) const {
   const auto found = std::ranges::find(s.fields, name, &Field::name);
   if (found == s.fields.end()) throw InvalidArgument("the index has no field \"" + std::string(name) + "\"");
   const auto stride = static_cast<std::uint64_t>(s.leaf_rows);
+  const ReadSession session(s);
   return read_field_value(s, static_cast<std::size_t>(found - s.fields.begin()), row / stride, row % stride);
 }
 
@@ -76,9 +80,10 @@ Row SearchResult::row(std::size_t rank) const {
   return read_row(s, row);
 }
 
-std::string_view SearchResult::label(std::size_t rank) const {
+std::string SearchResult::label(std::size_t rank) const {
   const auto [s, row] = place_of_hit(*this, rank);
-  return s.label(row);
+  const ReadSession session(s);
+  return std::string(s.label(row));
 }
 
 }  // namespace culmen

@@ -8,6 +8,7 @@
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
 #include "cpu/topk_per_group.h"
+#include "index/read_session.h"
 
 namespace culmen::cpu {
 namespace {
@@ -39,7 +40,9 @@ class BoundedSearch {
     if (could_tie(next.bound) && skip_ties(parent, next.child)) return;
     frontier_.take_top();
     if (!frontier_.empty()) prefetch(frontier_.top());
+    if (snapshot_.arena->reads_files()) read_ahead();
     const std::uint32_t slot = parent.children()[next.child];
+    session_.rest();
     if (is_leaf) {
       visit_leaf<T>(snapshot_, query_, first_look_, slot, filter_, best_, stats_);
     } else {
@@ -65,7 +68,7 @@ class BoundedSearch {
   void open(std::size_t slot) {
     look_at(query_.watch);
     const NodeRef node = snapshot_.node(slot);
-    frontier_.open(node, bounds_of_children(snapshot_, query_, slot, stats_),
+    frontier_.open(session_.keep(node), bounds_of_children(snapshot_, query_, slot, stats_),
                    children_to_visit(query_.filter, snapshot_, slot));
   }
 
@@ -116,11 +119,20 @@ class BoundedSearch {
     }
   }
 
+  void read_ahead() {
+    frontier_.for_each_new_near_top([&](const Frontier::Entry& entry) {
+      const NodeRef parent = frontier_.parent(entry);
+      snapshot_.arena->will_touch(parent.header().level == 1 ? SlotKind::leaf : SlotKind::node,
+                                  parent.children()[entry.child]);
+    });
+  }
+
   static void prefetch_rows(NodeRef node, const BoundTerms& terms) {
     for (const BoundTerm& term : terms) prefetch_bytes(node.bounds() + term.row, sizeof(BoundRow));
   }
 
   const Snapshot& snapshot_;
+  ReadSession session_{snapshot_};
   const ResolvedQuery& query_;
   const FirstLook first_look_ = first_look_of_bounded(query_);
   SearchStats& stats_;
@@ -228,6 +240,7 @@ std::vector<Hit> search_per_group(const Snapshot& snapshot, const ResolvedQuery&
 double bound_of_root(const Snapshot& snapshot, const ResolvedQuery& query) {
   double highest = -std::numeric_limits<double>::infinity();
   if (snapshot.height == 0) return highest;
+  const ReadSession session(snapshot);
   const Frontier::Bounds bounds = bounds_of_children(snapshot, query, snapshot.root);
   const Frontier::Children children = children_to_visit(query.filter, snapshot, snapshot.root);
   for (std::uint32_t c = 0; c < kFanOut; ++c)

@@ -7,6 +7,7 @@
 
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
+#include "index/read_session.h"
 #include "index/snapshot_fields.h"
 #include "query/bound_plan.h"
 
@@ -48,7 +49,8 @@ class Counter {
   // `all_score_more`: than the place. Then only the filter decides.
   std::uint64_t count_below(std::uint32_t slot, bool all_score_more) {
     look_at(query_.watch);
-    const NodeRef node = snapshot_.node(slot);
+    session_.rest();
+    const NodeRef node = session_.keep(snapshot_.node(slot));
     Frontier::Bounds highest{}, highest_negated{};
     if (!all_score_more) {
       highest = bounds_of_children(snapshot_, query_, slot, stats_);
@@ -75,6 +77,7 @@ class Counter {
 
   std::uint64_t count_in_leaf(std::uint32_t leaf, bool all_score_more) {
     look_at(query_.watch);
+    session_.rest();
     const std::uint32_t num_rows = snapshot_.leaf(leaf).num_rows;
     if (!all_score_more) {
       const T* maxima = snapshot_.zone_vector<T>(leaf, Extreme::maximum);
@@ -123,6 +126,7 @@ class Counter {
   }
 
   const Snapshot& snapshot_;
+  ReadSession session_{snapshot_};
   const ResolvedQuery& query_;
   const ResolvedQuery negated_;
   const Cursor place_;

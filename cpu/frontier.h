@@ -50,7 +50,7 @@ class Frontier {
 
   // Inserts the children of `node` that are in `wanted`. A bound of NaN excludes nothing, so it counts as infinity.
   void open(NodeRef node, const Bounds& bounds, Children wanted) {
-    OpenNode& open = open_.emplace_back(OpenNode{node, bounds, wanted});
+    OpenNode& open = open_.emplace_back(OpenNode{.node = node, .bounds = bounds, .left = wanted});
     for (double& bound : open.bounds) bound = std::isnan(bound) ? kInfinity : bound;
     for (Children others = ~wanted; others != 0; others &= others - 1)
       open.bounds[static_cast<std::size_t>(std::countr_zero(others))] = -kInfinity;
@@ -74,6 +74,18 @@ class Frontier {
     return count;
   }
 
+  // Calls visit(entry) for those near the top for which it was not called before. They are not all the next ones.
+  template <typename Visit>
+  void for_each_new_near_top(const Visit& visit) {
+    constexpr std::size_t kNear = 7;  // three levels of the heap
+    for (std::size_t i = 0; i < std::min(kNear, heap_.size()); ++i) {
+      OpenNode& open = open_[heap_[i].open];
+      const Children bit = Children{1} << heap_[i].child;
+      if ((open.seen & bit) == 0) visit(heap_[i]);
+      open.seen |= bit;
+    }
+  }
+
   // Replaces the top by its next best sibling.
   void take_top() {
     const Entry& top = heap_.front();
@@ -92,6 +104,7 @@ class Frontier {
     NodeRef node;
     Bounds bounds;  // -infinity for children that are not left
     Children left;
+    Children seen = 0;  // by for_each_new_near_top
 
     void take(std::uint32_t child) {
       bounds[child] = -kInfinity;

@@ -8,6 +8,7 @@
 #include "cpu/leaf_zone.h"
 #include "cpu/node_children.h"
 #include "index/field_key.h"
+#include "index/read_session.h"
 #include "index/snapshot_fields.h"
 
 namespace culmen {
@@ -196,6 +197,7 @@ template HighestTerms highest_of_leaf<double>(const FunctionTerms&, const Snapsh
 
 HighestTerms highest_of_index(const FunctionTerms& terms, const Snapshot& snapshot) {
   HighestTerms highest;
+  const ReadSession session(snapshot);
   OfIndex add(snapshot, highest);
   for (const FunctionTerms::Term& term : terms.terms()) std::visit(add, term);
   return highest;

@@ -6,6 +6,7 @@
 #include "base/floating_point_scope.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/parallel_topk.h"
+#include "index/read_session.h"
 #include "index/thresholds.h"
 
 namespace culmen::cpu {
@@ -14,7 +15,9 @@ namespace {
 template <typename T>
 void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const PartitionRange& partition,
                     const Thresholds& thresholds, const HighestTerms& highest, PrivateSearch<TopK>& search) {
+  ReadSession session(snapshot);
   for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
+    session.rest();
     const std::size_t position = partition.first_leaf + std::size_t{i};
     const std::uint32_t leaf = snapshot.order().leaves[position];
     visit_leaf<T>(snapshot, query, FirstLook::values, leaf, search.filter, search.best, search.stats);

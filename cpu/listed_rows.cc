@@ -1,6 +1,7 @@
 #include "cpu/listed_rows.h"
 
 #include "cpu/topk.h"
+#include "index/read_session.h"
 #include "index/score.h"
 
 namespace culmen::cpu {
@@ -10,6 +11,7 @@ std::vector<Hit> search_listed_rows(const Snapshot& snapshot, const ResolvedQuer
   TopK best(query.k, query.min_score);
   for (const std::uint64_t row : rows) {
     look_at(query.watch);
+    const ReadSession session(snapshot);
     if (!passes(snapshot, query.filter, row)) continue;
     const double of_weights = score(query.score_terms(), query.offset,
                                     [&](std::int32_t attribute) { return snapshot.value(row, attribute); });

@@ -18,6 +18,7 @@
 #include "cpu/parallel_topk.h"
 #include "cpu/topk.h"
 #include "culmen/error.h"
+#include "index/read_session.h"
 
 namespace culmen::cpu {
 namespace {
@@ -109,6 +110,7 @@ class MonotoneSearch {
       if (best_.excludes(next.bound, parent.min_ids()[next.child])) break;
       frontier_.take_top();
       const std::uint32_t slot = parent.children()[next.child];
+      session_.rest();
       if (parent.header().level > 1) {
         open(slot);
       } else {
@@ -124,7 +126,7 @@ class MonotoneSearch {
     const NodeRef node = snapshot_.node(slot);
     Frontier::Bounds bounds{};
     for (std::uint32_t c = 0; c < node.header().num_children; ++c) bounds[c] = child_bound(node, c);
-    frontier_.open(node, bounds, children_to_visit(query_.filter, snapshot_, slot));
+    frontier_.open(session_.keep(node), bounds, children_to_visit(query_.filter, snapshot_, slot));
     ++stats_.nodes_visited;
     stats_.bounds_computed += node.header().num_children;
     stats_.bytes_touched += scorer_.used().size() * sizeof(BoundRow);
@@ -161,6 +163,7 @@ class MonotoneSearch {
   }
 
   const Snapshot& snapshot_;
+  ReadSession session_{snapshot_};
   MonotoneFunctionRef function_;
   const ResolvedQuery& query_;
   SearchStats& stats_;
@@ -185,6 +188,7 @@ std::vector<Hit> scan_monotone(const Snapshot& snapshot, MonotoneFunctionRef fun
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, leaves.size(), kLeavesPerTask),
                     [&](const tbb::blocked_range<std::size_t>& range) {
                       const FloatingPointScope floating_point;
+                      const ReadSession session(snapshot);
                       PrivateSearch<TopK>& mine = searches.local();
                       LeafScorer& scorer = scorers.local();
                       visit_value_type(snapshot, [&]<typename T>(T) {

@@ -11,6 +11,7 @@
 #include "cpu/leaf_filter.h"
 #include "cpu/parallel_topk.h"
 #include "cpu/scan.h"
+#include "index/read_session.h"
 
 namespace culmen::cpu {
 namespace {
@@ -39,6 +40,7 @@ std::vector<std::int64_t> passing_ids(const Snapshot& snapshot, const Predicate&
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, leaves.size(), kLeavesPerTask),
                       [&](const tbb::blocked_range<std::size_t>& range) {
                         const FloatingPointScope floating_point;
+                        const ReadSession session(snapshot);
                         Found& mine = found.local();
                         for (std::size_t i = range.begin(); i < range.end(); ++i)
                           mine.template visit<T>(snapshot, leaves[i]);

@@ -15,6 +15,7 @@
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
 #include "cpu/parallel_topk.h"
+#include "index/read_session.h"
 
 namespace culmen::cpu {
 namespace {
@@ -25,10 +26,12 @@ constexpr std::size_t kNodesPerTask = kLeavesPerTask / kFanOut;
 
 // Calls visit(begin, end, search) for parts of [0, count) on all threads, with each thread's own search.
 template <typename Best, typename Visit>
-void share_out(std::size_t count, std::size_t of_a_task, ParallelTopK<Best>& searches, const Visit& visit) {
+void share_out(const Snapshot& snapshot, std::size_t count, std::size_t of_a_task,
+               ParallelTopK<Best>& searches, const Visit& visit) {
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, of_a_task),
                     [&](const tbb::blocked_range<std::size_t>& range) {
                       const FloatingPointScope floating_point;
+                      const ReadSession session(snapshot);
                       visit(range.begin(), range.end(), searches.local());
                     });
 }
@@ -36,9 +39,12 @@ void share_out(std::size_t count, std::size_t of_a_task, ParallelTopK<Best>& sea
 std::vector<std::uint32_t> children_that_may_pass(const Snapshot& snapshot, const Predicate& filter,
                                                   const std::vector<std::uint32_t>& nodes) {
   std::vector<std::uint32_t> children;
-  for (const std::uint32_t slot : nodes)
+  ReadSession session(snapshot);
+  for (const std::uint32_t slot : nodes) {
+    session.rest();
     for (auto left = children_to_visit(filter, snapshot, slot); left != 0; left &= left - 1)
       children.push_back(snapshot.node(slot).children()[std::countr_zero(left)]);
+  }
   return children;
 }
 
@@ -86,7 +92,7 @@ std::vector<Hit> scan_all(const Snapshot& snapshot, const ResolvedQuery& query, 
   const std::vector<std::uint32_t> passing =
       has_filter ? leaves_that_may_pass(snapshot, query.filter) : std::vector<std::uint32_t>();
   const std::vector<std::uint32_t>& leaves = has_filter ? passing : snapshot.order().ascending_leaves;
-  share_out(leaves.size(), kLeavesPerTask, searches,
+  share_out(snapshot, leaves.size(), kLeavesPerTask, searches,
             [&](std::size_t begin, std::size_t end, PrivateSearch<Best>& mine) {
               for (std::size_t i = begin; i < end; ++i) {
                 if (i + kLeavesAhead < leaves.size())
@@ -103,7 +109,7 @@ std::vector<Hit> pruned_scan(const Snapshot& snapshot, const ResolvedQuery& quer
   ParallelTopK<Best> searches(query);
   const FirstLook look = first_look_of_scan(snapshot, query);
   const std::vector<std::uint32_t> nodes = nodes_that_may_pass(snapshot, query.filter);
-  share_out(nodes.size(), kNodesPerTask, searches,
+  share_out(snapshot, nodes.size(), kNodesPerTask, searches,
             [&](std::size_t begin, std::size_t end, PrivateSearch<Best>& mine) {
               for (std::size_t i = begin; i < end; ++i)
                 visit_within_bound<T>(snapshot, query, look, nodes[i], mine);
@@ -120,6 +126,7 @@ class Seeds {
       : snapshot_(snapshot), query_(query), stats_(stats), best_(query.k, query.min_score) {}
 
   double kth_bound(std::size_t num_leaves) {
+    const ReadSession session(snapshot_);
     const std::size_t of_each = num_leaves / kDescents;
     for (const std::uint32_t child : best_children(snapshot_.root, kDescents))
       visit_below(snapshot_.root, child, of_each);

@@ -17,6 +17,7 @@ SortedLists make_sorted_lists(const Snapshot& snapshot) {
   const auto leaf_rows = static_cast<std::uint64_t>(snapshot.leaf_rows);
   if (snapshot.leaf_slots * leaf_rows > std::numeric_limits<std::uint32_t>::max())
     throw InvalidArgument("engine ta takes at most 2^32 rows; use bounded or scan");
+  snapshot.require_all();
   std::vector<std::uint32_t> all;
   for (const std::uint32_t leaf : snapshot.order().leaves)
     for (std::uint32_t r = 0; r < snapshot.leaf(leaf).num_rows; ++r)

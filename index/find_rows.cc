@@ -7,12 +7,14 @@
 
 #include "base/ids.h"
 #include "base/key_bits.h"
+#include "index/read_session.h"
 
 namespace culmen {
 
 namespace {
 
 std::uint64_t look_up_row(const Snapshot& s, std::int64_t id) {
+  const ReadSession session(s);
   for (const std::uint32_t leaf : s.id_lookup->leaves_with(id)) {
     const std::int64_t* ids = s.leaf_ids(leaf);
     const std::int64_t* end = ids + s.leaf(leaf).num_rows;
@@ -43,6 +45,7 @@ std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const s
   const std::vector<std::uint32_t>& leaves = snapshot.order().leaves;
   constexpr std::size_t kGrain = 1024;
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, leaves.size(), kGrain), [&](const auto& range) {
+    const ReadSession session(snapshot);
     for (std::size_t i = range.begin(); i < range.end(); ++i) {
       const LeafHeader& leaf = snapshot.leaf(leaves[i]);
       if (leaf.min_id > most) continue;

@@ -1,6 +1,7 @@
 #include "index/slot_arena.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 namespace culmen {
@@ -12,6 +13,13 @@ constexpr std::size_t kRoomForLeaves = 4;
 constexpr std::size_t kRoomForNodes = 16;  // a batch that touches every leaf copies all and may split all
 constexpr std::size_t kMinLeaves = 1 << 16;
 constexpr std::size_t kMinNodes = 1 << 13;
+
+std::size_t memory_of(std::initializer_list<std::size_t> parts, bool is_beside) {
+  constexpr std::size_t kPage = 4096;
+  std::size_t bytes = 0;
+  for (const std::size_t part : parts) bytes += is_beside ? part : (part + kPage - 1) / kPage * kPage;
+  return bytes;
+}
 
 }  // namespace
 
@@ -45,8 +53,14 @@ void SlotArena::require_all() const {
   if (source_ != nullptr) source_->require_all();
 }
 
-void SlotArena::forget_leaves(std::size_t first, std::size_t end) {
-  if (source_ == nullptr || !source_->forget_leaves(first, end)) return;
+void SlotArena::limit_memory(std::uint64_t most_bytes) {
+  source_->limit_memory(most_bytes, [this](SlotKind kind, std::size_t first, std::size_t end) {
+    kind == SlotKind::leaf ? discard_leaves(first, end) : discard_nodes(first, end);
+  });
+}
+
+void SlotArena::discard_leaves(std::size_t first, std::size_t end) {
+  source_->forget_leaves(first, end);
   leaves_.discard(first, end);
   values_.discard(first * shape_.leaf_bytes(), end * shape_.leaf_bytes());
   ids_.discard(first * shape_.leaf_rows, end * shape_.leaf_rows);
@@ -57,6 +71,26 @@ void SlotArena::forget_leaves(std::size_t first, std::size_t end) {
     if (shape_.has_labels) delete[] std::exchange(labels_[slot], nullptr);
     delete[] std::exchange(fields_[slot], nullptr);
   }
+}
+
+void SlotArena::discard_nodes(std::size_t first, std::size_t end) {
+  source_->forget_nodes(first, end);
+  nodes_.discard(first * node_bytes_, end * node_bytes_);
+  const std::size_t zone_map_bytes = kZoneVectors * shape_.zone_vector_bytes();
+  node_zone_maps_.discard(first * zone_map_bytes, end * zone_map_bytes);
+  const std::size_t zones_bytes = child_zones_layout().node_bytes();
+  child_zones_.discard(first * zones_bytes, end * zones_bytes);
+}
+
+std::size_t SlotArena::bytes_of_leaf(bool is_beside) const {
+  const auto bytes = {sizeof(LeafHeader), shape_.leaf_bytes(), shape_.leaf_rows * sizeof(std::int64_t),
+                      kZoneVectors * shape_.zone_vector_bytes(), shape_.code_words() * sizeof(std::uint16_t)};
+  return memory_of(bytes, is_beside);
+}
+
+std::size_t SlotArena::bytes_of_node(bool is_beside) const {
+  return memory_of(
+      {node_bytes_, kZoneVectors * shape_.zone_vector_bytes(), child_zones_layout().node_bytes()}, is_beside);
 }
 
 void SlotArena::use_huge_pages() {

@@ -70,13 +70,25 @@ class SlotArena {
   void set_source(std::unique_ptr<SlotSource> source) { source_ = std::move(source); }
   // Reads all slots that were not read yet, and makes every check of an index that is read as a whole.
   void require_all() const;
-  // Of an arena with a source, whose slots nobody else reads or holds: gives back the memory of leaves [first, end).
-  void forget_leaves(std::size_t first, std::size_t end);
+  // Of an arena with a source, before anything is read: keeps about so many bytes of what was read. From then on threads
+  // read within sessions (index/read_session.h), and require_all() throws InvalidArgument.
+  void limit_memory(std::uint64_t most_bytes);
+  // Null without a limit.
+  SlotCache* cache() const { return source_ == nullptr ? nullptr : source_->cache(); }
+  // About the memory of one slot, and of one whose neighbours are not read: it has pages of its own.
+  std::size_t bytes_of_leaf(bool is_beside) const;
+  std::size_t bytes_of_node(bool is_beside) const;
   // For slots that are not written yet, if most of them will be.
   void use_huge_pages();
   // Whether reading the slot now would read no file.
   bool has_leaf(std::size_t slot) const { return source_ == nullptr || source_->has_leaf(slot); }
   bool has_node(std::size_t slot) const { return source_ == nullptr || source_->has_node(slot); }
+
+  // Whether slots may have to be read from files.
+  bool reads_files() const { return source_ != nullptr && !source_->has_all(); }
+  void will_touch(SlotKind kind, std::size_t slot) const {
+    if (source_ != nullptr) source_->will_touch(kind, slot);
+  }
 
   // Up to the capacities. New slots are zero.
   void grow_leaves(std::size_t num_leaves);
@@ -173,6 +185,8 @@ class SlotArena {
   const std::vector<OlderVersion>& older_versions() const { return older_versions_; }
 
  private:
+  void discard_leaves(std::size_t first, std::size_t end);
+  void discard_nodes(std::size_t first, std::size_t end);
   void require_leaf(std::size_t slot) const {
     if (source_ != nullptr) source_->require_leaf(slot);
   }

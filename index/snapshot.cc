@@ -1,5 +1,7 @@
 #include "index/snapshot.h"
 
+#include <numeric>
+
 #include "base/lock_isolated.h"
 #include "culmen/error.h"
 #include "index/spreads.h"
@@ -39,6 +41,23 @@ std::vector<std::uint32_t> ascending(const std::vector<std::uint32_t>& leaves, s
   return ascending;
 }
 
+// Reads nothing.
+TreeOrder order_in_files(const FiledTree& filed, const Snapshot& s) {
+  TreeOrder order;
+  order.leaves.resize(filed.num_leaves);
+  std::iota(order.leaves.begin(), order.leaves.end(), std::uint32_t{0});
+  order.nodes.resize(filed.num_nodes());
+  std::iota(order.nodes.begin(), order.nodes.end(), std::uint32_t{0});
+  order.ascending_leaves = order.leaves;
+  order.partitions.resize(filed.leaves_of_partition.size());
+  std::uint32_t first = 0;
+  for (const std::uint32_t partition : s.partitioner->order()) {
+    order.partitions[partition] = {first, filed.leaves_of_partition[partition]};
+    first += filed.leaves_of_partition[partition];
+  }
+  return order;
+}
+
 TreeOrder walk(const Snapshot& s) {
   TreeOrder order;
   if (s.height > 0) order.leaves = {s.root};
@@ -69,8 +88,10 @@ std::string_view Snapshot::label(std::uint64_t row) const {
 }
 
 const TreeOrder& Snapshot::order() const {
-  require_all();  // not in call_once: it contains parallel loops
-  std::call_once(order_once_, [this] { order_ = walk(*this); });
+  const bool is_limited = has_memory_limit();
+  if (!is_limited) require_all();  // not in call_once: it contains parallel loops
+  std::call_once(order_once_,
+                 [&] { order_ = is_limited ? order_in_files(*filed_tree, *this) : walk(*this); });
   return order_;
 }
 

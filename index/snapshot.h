@@ -75,6 +75,12 @@ struct Snapshot : IndexMetadata, TreeRoot {
 
   const TreeRoot& tree() const { return *this; }
 
+  // Whether what was read on touch is given back at some time; then the whole is never in memory.
+  bool has_memory_limit() const { return arena != nullptr && arena->cache() != nullptr; }
+  // For those who need all of it at once. Throws InvalidArgument if there is one.
+  void require_no_memory_limit() const {
+    if (has_memory_limit()) throw InvalidArgument(kNeedsWholeIndex);
+  }
   // Reads what is not in memory yet (index/slot_source.h). Throws FormatError or IoError.
   void require_all() const {
     if (arena != nullptr) arena->require_all();

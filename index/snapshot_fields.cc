@@ -5,6 +5,7 @@
 
 #include "index/field_key.h"
 #include "index/node_zone_map.h"
+#include "index/read_session.h"
 
 namespace culmen {
 namespace {
@@ -123,12 +124,14 @@ AttributeStats present_range_of_index(const Snapshot& snapshot, std::size_t attr
 
 ColumnSummary summary_of_index(const Snapshot& snapshot, std::int32_t field) {
   if (snapshot.height == 0) return {0, 0, 0, false, false};
+  const ReadSession session(snapshot);
   return summary_of(snapshot.arena->child_zones(snapshot.root).zones(static_cast<std::size_t>(field)),
                     snapshot.node(snapshot.root).header().num_children);
 }
 
 ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute) {
   if (snapshot.height == 0) return {};
+  const ReadSession session(snapshot);
   ChildGaps gaps = snapshot.arena->child_zones(snapshot.root).gaps(static_cast<std::size_t>(attribute));
   if (gaps.some_missing == 0) gaps.some_present = ~std::uint32_t{0};
   return gaps;

@@ -14,6 +14,7 @@
 #include "culmen/error.h"
 #include "index/find_rows.h"
 #include "index/logged_rows.h"
+#include "index/read_session.h"
 #include "index/snapshot.h"
 
 namespace culmen {
@@ -37,6 +38,7 @@ Moments moments_of_attribute(const Snapshot& s, std::size_t attribute) {
   const std::vector<std::uint32_t>& leaves = s.order().ascending_leaves;
   const auto add_leaves = [&](const LeafRange& range, Moments moments) {
     const FloatingPointScope floating_point;
+    const ReadSession session(s);
     visit_value_type(s, [&]<typename T>(T) {
       for (std::size_t i = range.begin(); i < range.end(); ++i) add_leaf<T>(s, leaves[i], attribute, moments);
     });
@@ -52,9 +54,11 @@ Moments moments_of_attribute(const Snapshot& s, std::size_t attribute) {
 void remove_rows(const Snapshot& s, std::span<const std::uint64_t> rows, std::size_t attribute,
                  Moments& moments) {
   const auto stride = static_cast<std::uint64_t>(s.leaf_rows);
-  for (const std::uint64_t row : rows)
+  for (const std::uint64_t row : rows) {
+    const ReadSession session(s);
     if (!s.leaf_fields(row / stride).misses_attribute(attribute, row % stride))
       moments.remove(oriented(s.value(row, static_cast<int>(attribute)), s.attributes[attribute].preference));
+  }
 }
 
 std::vector<Spread> spreads_beside(const LoggedRows& logged) {

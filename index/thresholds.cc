@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "index/read_session.h"
 #include "index/snapshot.h"
 
 namespace culmen {
@@ -27,8 +28,10 @@ void Thresholds::compute(const Snapshot& s, std::size_t partition) {
   std::fill(extremes.begin() + static_cast<std::ptrdiff_t>(d), extremes.end(),
             std::numeric_limits<T>::infinity());
   std::int64_t min_id = kNoId;
+  ReadSession session(s);
   for (std::size_t position = range.first_leaf + std::size_t{range.num_leaves};
        position-- > range.first_leaf;) {
+    session.rest();
     std::copy(extremes.begin(), extremes.end(), reinterpret_cast<T*>(values_.data()) + 2 * d * position);
     min_ids_[position] = min_id;
     const std::uint32_t leaf = s.order().leaves[position];

@@ -104,6 +104,10 @@ AutomaticStart start_automatic(const Snapshot& snapshot, const ResolvedQuery& qu
                                SearchStats& stats, const CostsNs& costs) {
   AutomaticStart start;
   if (query.filter.is_nothing()) return start;
+  if (snapshot.has_memory_limit()) {  // to read a leaf again costs far more than the bounds that exclude it
+    start.hits = cpu::search_bounded(snapshot, query, stats);
+    return start;
+  }
   if (asks_for_most(snapshot, query, threads)) {
     start.engine = Engine::scan;
     return start;

@@ -5,6 +5,7 @@
 
 #include "cpu/leaf_visit.h"
 #include "cpu/scan.h"
+#include "index/read_session.h"
 #include "planner/work_estimate.h"
 
 namespace culmen {
@@ -20,11 +21,13 @@ struct Entries {
 template <typename T>
 Entries visit_leaves(const Snapshot& snapshot, const ResolvedQuery& query,
                      std::span<const std::uint32_t> leaves, std::size_t step, std::size_t k) {
+  ReadSession session(snapshot);
   TopK best(k, query.min_score);
   LeafFilter filter(query.filter);
   SearchStats stats;
   double lines = 0;
   for (std::size_t i = 0; i < leaves.size(); i += step) {
+    session.rest();
     const SearchStats before = stats;
     visit_leaf<T>(snapshot, query, cpu::first_look_of_scan(snapshot, query), leaves[i], filter, best, stats);
     if (stats.rows_by_codes > before.rows_by_codes)

@@ -77,7 +77,7 @@ double part_of_pass(const Snapshot& snapshot, const std::vector<LeafLength>& lea
 }  // namespace
 
 bool may_pass(const Snapshot& snapshot, std::size_t num_questions) {
-  return simd::byte_kernels().is_fast && num_questions >= kLeastQuestions &&
+  return !snapshot.has_memory_limit() && simd::byte_kernels().is_fast && num_questions >= kLeastQuestions &&
          snapshot.attributes.size() >= kLeastAttributes && snapshot.num_leaves >= kLeastLeaves &&
          cpu::ByteTable::can_hold(snapshot);
 }

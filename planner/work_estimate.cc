@@ -10,6 +10,7 @@
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
 #include "cpu/topk.h"
+#include "index/read_session.h"
 #include "query/predicate.h"
 
 namespace culmen {
@@ -151,6 +152,7 @@ double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query
   if (query.filter.is_everything() || snapshot.height == 0) return 1;
   constexpr int kLeaves = 64;
   constexpr std::uint32_t kRowsOfEach = 8;
+  const ReadSession session(snapshot);
   std::uint64_t state = 1;
   double passing = 0.5, seen = 1;  // keeps the estimate off 0 and 1
   for (int i = 0; i < kLeaves; ++i) {

@@ -8,6 +8,7 @@
 #include "base/suggestion.h"
 #include "culmen/error.h"
 #include "index/leaf_codes.h"
+#include "index/read_session.h"
 #include "index/snapshot_fields.h"
 #include "query/bound_plan.h"
 
@@ -210,6 +211,7 @@ void refuse_on_device(const QueryBatch& batch) {
 }
 
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableStatistics* table) {
+  const ReadSession session(snapshot);
   std::vector<ScoreTerm> terms = in_order(query.terms, snapshot);
   check_weights(query.weights, !terms.empty(), snapshot);
   std::vector<AttributeStats> of_table;

@@ -13,13 +13,14 @@
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
 #include "index/logged_rows.h"
+#include "index/read_session.h"
 #include "query/predicate.h"
 
 namespace culmen {
 namespace {
 
-// So many leaves are read before they are forgotten.
-constexpr std::size_t kLeavesAtOnce = 256;
+// Nobody reads a leaf twice.
+constexpr std::uint64_t kMemoryOfDirectory = 64 << 20;
 
 // The slots of all leaves, without reading the nodes of an index that is as its files have it.
 std::vector<std::uint32_t> leaves_of(const Snapshot& tree) {
@@ -38,17 +39,15 @@ class RowReader::Rows {
     for (std::uint32_t s = 0; s < sharded_->num_shards(); ++s) add(sharded_->shard(s), where);
   }
 
-  // Nobody else reads these snapshots.
-  void forget_what_is_read() { forgets_ = true; }
-
   std::vector<Row> next(std::size_t most) {
     std::vector<Row> rows;
     while (rows.size() < most && part_ < parts_.size()) {
       const Part& part = parts_[part_];
+      const ReadSession session(*part.tree);
       if (leaf_ == leaves_.size()) {
         leave_part();
       } else if (row_ == part.tree->leaf(leaves_[leaf_]).num_rows) {
-        leave_leaf(part);
+        leave_leaf();
       } else {
         take_row(part, rows);
       }
@@ -94,11 +93,9 @@ class RowReader::Rows {
     if (part.where.is_everything() || passes(tree, part.where, row)) rows.push_back(read_row(tree, row));
   }
 
-  void leave_leaf(const Part& part) {
+  void leave_leaf() {
     row_ = 0;
     ++leaf_;
-    const bool is_due = leaf_ % kLeavesAtOnce == 0 || leaf_ == leaves_.size();
-    if (forgets_ && is_due) part.tree->arena->forget_leaves(leaf_ - 1 - (leaf_ - 1) % kLeavesAtOnce, leaf_);
   }
 
   void leave_part() {
@@ -116,7 +113,6 @@ class RowReader::Rows {
   std::optional<ShardedIndex> sharded_;
   std::vector<Part> parts_;
   std::uint64_t num_rows_ = 0, num_read_ = 0;
-  bool forgets_ = false;
   std::size_t part_ = 0, leaf_ = 0;    // the next row
   std::uint32_t row_ = 0;              // in its leaf
   std::vector<std::uint32_t> leaves_;  // of the part
@@ -132,12 +128,17 @@ RowReader& RowReader::operator=(RowReader&&) noexcept = default;
 RowReader::~RowReader() = default;
 
 RowReader RowReader::of_directory(const std::filesystem::path& directory, const Filter& where) {
-  const OpenOptions options = {.loading = Loading::on_touch};
-  std::unique_ptr<Rows> rows = ShardedIndex::is_at(directory)
-                                   ? std::make_unique<Rows>(ShardedIndex::open(directory, options), where)
-                                   : std::make_unique<Rows>(Index::open(directory, options), where);
-  rows->forget_what_is_read();
-  return RowReader(std::move(rows));
+  const auto open = [&](std::uint64_t memory) {
+    const OpenOptions options = {.loading = Loading::on_touch, .max_memory = memory};
+    return ShardedIndex::is_at(directory)
+               ? std::make_unique<Rows>(ShardedIndex::open(directory, options), where)
+               : std::make_unique<Rows>(Index::open(directory, options), where);
+  };
+  try {
+    return RowReader(open(kMemoryOfDirectory));
+  } catch (const InvalidArgument&) {  // the log of a wide table
+    return RowReader(open(kUnlimitedMemory));
+  }
 }
 
 std::vector<Row> RowReader::next(std::size_t most) {

@@ -84,10 +84,13 @@ ShardedIndex::Core::~Core() {
 ShardedIndex::Core::Opened ShardedIndex::Core::open_shards() const {
   while (true) {
     const ShardManifest manifest = read_shard_manifest(*files_);
+    OpenOptions of_shard = options_;
+    if (options_.max_memory != kUnlimitedMemory)
+      of_shard.max_memory = std::max<std::uint64_t>(1, options_.max_memory / manifest.shards.size());
     try {
       std::vector<Index> live;
       for (std::size_t s = 0; s < manifest.shards.size(); ++s) {
-        live.push_back(open_shard(*files_, manifest, s, options_));
+        live.push_back(open_shard(*files_, manifest, s, of_shard));
         check_same_columns(*version_of(live.back()), *version_of(live.front()), shard_name(s, directory_));
       }
       return {manifest, std::move(live)};

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "tools/commands.h"
+#include "tools/max_memory.h"
 #include "tools/question_options.h"
 #include "tools/run_query.h"
 #include "tools/shell.h"
@@ -191,6 +192,7 @@ void add_query(Program& program) {
   const auto arguments = std::make_shared<QueryArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   add_question_options(command, *arguments);
+  add_max_memory(command, arguments->max_memory, "Running");
   add_quiet(command, program, "Write only errors, and what --profile asks for, to standard error");
   command.footer(
       "Without weights, on a terminal, it asks for questions, as culmen shell does.\n\n"
@@ -209,7 +211,7 @@ void add_query(Program& program) {
       const bool asks_nothing =
           arguments->weights.empty() && arguments->weights_file.empty() && arguments->terms.empty();
       return asks_nothing && stdin_is_terminal() && stdout_is_terminal()
-                 ? run_shell(arguments->directory, program.quiet)
+                 ? run_shell(arguments->directory, arguments->max_memory, program.quiet)
                  : run_query(*arguments, program.quiet);
     };
   });

@@ -234,7 +234,7 @@ void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, b
 
 ExitCode run_query(QueryArguments arguments, bool quiet) {
   check_usage(arguments);
-  const AnyIndex index = AnyIndex::open_on_touch(arguments.directory);
+  const AnyIndex index = AnyIndex::open_on_touch(arguments.directory, {.max_memory = arguments.max_memory});
   answer_query(index, std::move(arguments), quiet, false);
   return ExitCode::ok;
 }

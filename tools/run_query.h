@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -32,6 +33,7 @@ struct QueryArguments {
   std::string device = "auto";
   std::string memory = "auto";
   std::string layout = "replicate";
+  std::uint64_t max_memory = kUnlimitedMemory;
   std::optional<std::string> show;
   std::string format;
   std::string output;

@@ -14,6 +14,7 @@
 #include "serve/service.h"
 #include "tools/commands.h"
 #include "tools/device_number.h"
+#include "tools/max_memory.h"
 #include "tools/streams.h"
 #include "tools/whole_number.h"
 
@@ -28,6 +29,7 @@ struct ServeArguments {
   std::string device = "cpu";
   std::string memory = "auto";
   std::string layout = "replicate";
+  std::uint64_t max_memory = kUnlimitedMemory;
 };
 
 std::string url_of(const std::string& address, std::uint16_t port) {
@@ -49,9 +51,13 @@ ExitCode run(const ServeArguments& arguments, bool quiet) {
         fmt::format("--bind {} can be reached from other machines, so it needs a token: --token-file FILE",
                     options.address));
   const auto log = [](const std::string& line) { write_message(line + '\n'); };
-  AnyIndex index = AnyIndex::open(arguments.directory, {.writable = options.writable,
-                                                        .durability = parse_durability(arguments.durability),
-                                                        .num_threads = options.num_threads});
+  const bool is_limited = arguments.max_memory != kUnlimitedMemory;
+  AnyIndex index =
+      AnyIndex::open(arguments.directory, {.writable = options.writable,
+                                           .durability = parse_durability(arguments.durability),
+                                           .num_threads = options.num_threads,
+                                           .loading = is_limited ? Loading::on_touch : Loading::whole,
+                                           .max_memory = arguments.max_memory});
   serve::Service service(std::move(index), options, [&log](const std::string& problem) {
     log(json_text({{"event", "problem"}, {"error", problem}}));
   });
@@ -131,6 +137,7 @@ void add_index_options(CLI::App& command, ServeArguments& arguments) {
                   "replicate)")
       ->type_name("LAYOUT")
       ->group("Index");
+  add_max_memory(command, arguments.max_memory, "Index");
   command.add_flag("--page,!--no-page", arguments.options.page, "The page at / (default yes)")
       ->group("Index");
 }

@@ -14,6 +14,7 @@
 #include "tools/commands.h"
 #include "tools/interrupt.h"
 #include "tools/line_editor.h"
+#include "tools/max_memory.h"
 #include "tools/numbers.h"
 #include "tools/question_options.h"
 #include "tools/result.h"
@@ -67,8 +68,10 @@ std::string columns_text(const IndexInfo& info) {
 
 class Shell {
  public:
-  Shell(const std::string& directory, bool quiet)
-      : index_(AnyIndex::open_on_touch(directory)), quiet_(quiet), is_terminal_(stdin_is_terminal()) {}
+  Shell(const std::string& directory, std::uint64_t max_memory, bool quiet)
+      : index_(AnyIndex::open_on_touch(directory, {.max_memory = max_memory})),
+        quiet_(quiet),
+        is_terminal_(stdin_is_terminal()) {}
 
   ExitCode run(const std::string& directory) {
     const std::string name = std::filesystem::path(directory).filename().string();
@@ -122,14 +125,19 @@ class Shell {
 
 }  // namespace
 
-ExitCode run_shell(const std::string& directory, bool quiet) {
-  return Shell(directory, quiet).run(directory);
+ExitCode run_shell(const std::string& directory, std::uint64_t max_memory, bool quiet) {
+  return Shell(directory, max_memory, quiet).run(directory);
 }
 
 void add_shell(Program& program) {
   CLI::App& command = *program.app.add_subcommand("shell", "Ask an index many questions, opened once");
-  const auto directory = std::make_shared<std::string>();
-  command.add_option("DIR", *directory, "The index")->required();
+  struct Arguments {
+    std::string directory;
+    std::uint64_t max_memory = kUnlimitedMemory;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  command.add_option("DIR", arguments->directory, "The index")->required();
+  add_max_memory(command, arguments->max_memory, "Running");
   add_quiet(command, program, "Write only errors to standard error");
   command.footer(
       std::string(kHelp) +
@@ -140,8 +148,10 @@ void add_shell(Program& program) {
       "Examples:\n"
       "  culmen shell hotels.index\n"
       "  printf 'price=-1 -k 3\\nrating=1 -k 3\\n' | culmen shell hotels.index");
-  command.callback([&program, directory] {
-    program.run = [&program, directory] { return run_shell(*directory, program.quiet); };
+  command.callback([&program, arguments] {
+    program.run = [&program, arguments] {
+      return run_shell(arguments->directory, arguments->max_memory, program.quiet);
+    };
   });
 }
 

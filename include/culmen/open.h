@@ -38,12 +38,19 @@ enum class Loading : std::uint8_t {
 [[nodiscard]] Loading parse_loading(std::string_view name);
 [[nodiscard]] std::string_view loading_name(Loading loading);
 
+inline constexpr std::uint64_t kUnlimitedMemory = 0;
+
 struct OpenOptions {
   // Lock the directory and allow changes. One process at a time can write; readers need no lock.
   bool writable = false;
   Durability durability = Durability::sync;
   int num_threads = kAllCores;  // for changes
   Loading loading = Loading::whole;
+  // Bytes of leaves and nodes that a reader with Loading::on_touch keeps, about: of a table that is larger, what was not used for a
+  // while is given back, and read and checked again when it is needed. Threads keep what they are reading, so a search may
+  // exceed it; dictionaries and a log are not counted. What needs all rows in memory throws InvalidArgument: save,
+  // Engine::ta, copies to devices; so do writable, and Loading::whole
+  std::uint64_t max_memory = kUnlimitedMemory;
 };
 
 // What opening a directory found in its log.

@@ -133,7 +133,7 @@ struct SearchResult {
   [[nodiscard]] bool has_labels() const;
   // Of the hit at `rank`: one attribute, the label (empty if the index has none), or the whole row.
   [[nodiscard]] double attribute(std::size_t rank, const AttributeRef& attribute) const;  // NaN: missing
-  [[nodiscard]] std::string_view label(std::size_t rank) const;
+  [[nodiscard]] std::string label(std::size_t rank) const;
   [[nodiscard]] FieldValue field(std::size_t rank, std::string_view name) const;
   [[nodiscard]] Row row(std::size_t rank) const;
 };

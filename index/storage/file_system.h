@@ -29,6 +29,8 @@ class ReadableFile {
   // The first byte from `offset` on that may be non-zero, or size(). The bytes between are a hole, which takes no disk
   // space and may be terabytes long.
   virtual std::uint64_t data_from(std::uint64_t offset) const { return offset; }
+  // A hint: these bytes may be read soon.
+  virtual void will_need(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) const {}
 };
 
 class WritableFile {

@@ -231,7 +231,9 @@ void FrameFileReader::read_one(std::uint64_t number, const FrameExtent& extent,
                                const std::function<void(const std::byte*)>& use) {
   const std::unique_ptr<std::byte[]> frame =
       read_frame(*file_, extent, frame_header(kind_, snapshot_, number, extent));
-  std::memcpy(&checksums_[number + 1], frame.get(), sizeof(FrameHeader::checksum));
+  std::uint64_t checksum;
+  std::memcpy(&checksum, frame.get(), sizeof checksum);
+  std::atomic_ref(checksums_[number + 1]).store(checksum, std::memory_order_relaxed);
   use(frame.get() + sizeof(FrameHeader));
 }
 

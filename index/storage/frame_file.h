@@ -83,10 +83,14 @@ class FrameFileReader {
   void read(std::uint64_t first, std::uint64_t last, const ExtentOf& extent_of,
             const std::function<void(std::uint64_t, const std::byte*)>& use);
 
-  // Reads one frame, and calls use(payload) if its checksum and header match. Concurrent calls for different frames are
-  // allowed. The caller has checked that the file is long enough.
+  // Reads one frame, and calls use(payload) if its checksum and header match. Concurrent calls are allowed. The caller has checked that the file is long enough.
   void read_one(std::uint64_t number, const FrameExtent& extent,
                 const std::function<void(const std::byte*)>& use);
+
+  // A hint: it will be read soon.
+  void will_need(const FrameExtent& extent) const {
+    file_->will_need(extent.offset, extent.end() - extent.offset);
+  }
 
   // Call last, after every frame was read.
   void check_digest() const;

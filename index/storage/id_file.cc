@@ -111,11 +111,12 @@ void write_ids(const Snapshot& snapshot, const Uuid& uuid, FrameFileWriter& file
       file);
 }
 
-IdFile::IdFile(const Manifest& manifest, FrameFileReader file, Loading loading)
+IdFile::IdFile(const Manifest& manifest, FrameFileReader file, Loading loading, bool keeps_frames)
     : num_rows_(manifest.num_rows),
       num_frames_(num_id_frames(manifest.num_rows)),
       num_leaves_(manifest.num_leaves),
       seed_(frame_seed(manifest.snapshot.uuid)),
+      keeps_frames_(keeps_frames),
       file_(std::move(file)),
       directory_(num_frames_, most_id_bytes(), file_) {
   directory_.start();
@@ -126,7 +127,9 @@ IdFile::IdFile(const Manifest& manifest, FrameFileReader file, Loading loading)
   if (loading == Loading::on_touch) return;
   directory_.check_all();
   file_.read(0, num_frames_, directory_.extents(), [this](std::uint64_t number, const std::byte* payload) {
-    read_->require(number, [&] { take(number, {payload, directory_.extent(number).payload_bytes}); });
+    read_->require(number, [&] {
+      take(number, {payload, directory_.extent(number).payload_bytes}, kept(number));
+    });
   });
 }
 
@@ -134,9 +137,12 @@ std::uint64_t IdFile::num_entries(std::uint64_t frame) const {
   return std::min(kIdsPerFrame, num_rows_ - frame * kIdsPerFrame);
 }
 
-void IdFile::take(std::uint64_t number, std::span<const std::byte> payload) const {
-  const std::span<std::uint64_t> entries =
-      entries_.span().subspan(number * kIdsPerFrame, num_entries(number));
+std::span<std::uint64_t> IdFile::kept(std::uint64_t number) const {
+  return entries_.span().subspan(number * kIdsPerFrame, num_entries(number));
+}
+
+void IdFile::take(std::uint64_t number, std::span<const std::byte> payload,
+                  std::span<std::uint64_t> entries) const {
   const auto has_leaf = [&](std::uint64_t entry) {
     return (entry & std::numeric_limits<std::uint32_t>::max()) < num_leaves_;
   };
@@ -146,19 +152,28 @@ void IdFile::take(std::uint64_t number, std::span<const std::byte> payload) cons
                   "ids are not in order, or in a leaf that does not exist");
 }
 
-std::span<const std::uint64_t> IdFile::frame(std::uint64_t number) const {
-  read_->require(number, [&] {
-    const FrameExtent extent = directory_.extent(number);
-    file_.read_one(number, extent, [&](const std::byte* payload) {
-      take(number, {payload, extent.payload_bytes});
-    });
+void IdFile::read_frame(std::uint64_t number, std::span<std::uint64_t> entries) const {
+  const FrameExtent extent = directory_.extent(number);
+  file_.read_one(number, extent, [&](const std::byte* payload) {
+    take(number, {payload, extent.payload_bytes}, entries);
   });
-  return entries_.span().subspan(number * kIdsPerFrame, num_entries(number));
+}
+
+std::span<const std::uint64_t> IdFile::frame(std::uint64_t number) const {
+  read_->require(number, [&] { read_frame(number, kept(number)); });
+  return kept(number);
+}
+
+std::span<const std::uint64_t> IdFile::frame(std::uint64_t number, Frame& mine) const {
+  if (keeps_frames_) return frame(number);
+  const std::span<std::uint64_t> entries(mine.data(), num_entries(number));
+  read_frame(number, entries);
+  return entries;
 }
 
 // The first frame whose last tag is at least this one: by interpolation, since tags are spread evenly. Each step takes a frame
 // out of the search, whatever the frames hold.
-std::uint64_t IdFile::first_frame_with(std::uint32_t tag) const {
+std::uint64_t IdFile::first_frame_with(std::uint32_t tag, Frame& mine) const {
   std::uint64_t first = 0, end = num_frames_;
   std::uint64_t below = 0,
                 above = std::numeric_limits<std::uint32_t>::max();  // tags on both sides of the frames
@@ -166,7 +181,7 @@ std::uint64_t IdFile::first_frame_with(std::uint32_t tag) const {
     const auto share = static_cast<double>(tag - below) / static_cast<double>(above - below + 1);
     const auto step = static_cast<std::uint64_t>(share * static_cast<double>(end - first));
     const std::uint64_t middle = std::min(first + step, end - 1);
-    const std::span<const std::uint64_t> entries = frame(middle);
+    const std::span<const std::uint64_t> entries = frame(middle, mine);
     if (tag_in(entries.back()) < tag) {
       first = middle + 1;
       below = tag_in(entries.back());
@@ -182,9 +197,10 @@ std::uint64_t IdFile::first_frame_with(std::uint32_t tag) const {
 
 std::vector<std::uint32_t> IdFile::leaves_with(std::int64_t id) const {
   const std::uint32_t tag = tag_of(id, seed_);
+  Frame mine;  // NOLINT(cppcoreguidelines-pro-type-member-init): 8 KiB, most often not used
   std::vector<std::uint32_t> leaves;
-  for (std::uint64_t number = first_frame_with(tag); number < num_frames_; ++number) {
-    const std::span<const std::uint64_t> entries = frame(number);
+  for (std::uint64_t number = first_frame_with(tag, mine); number < num_frames_; ++number) {
+    const std::span<const std::uint64_t> entries = frame(number, mine);
     auto entry = std::ranges::lower_bound(entries, tag, {}, tag_in);
     for (; entry != entries.end() && tag_in(*entry) == tag; ++entry)
       leaves.push_back(static_cast<std::uint32_t>(*entry));

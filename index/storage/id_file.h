@@ -5,6 +5,7 @@
 // snapshot's uuid: nobody can choose ids in advance that all have one tag.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -36,11 +37,11 @@ bool decode_ids(std::span<const std::byte> payload, std::span<std::uint64_t> ent
 
 void write_ids(const Snapshot& snapshot, const Uuid& uuid, FrameFileWriter& file);
 
-// Reads a frame at most once: all at first, or each when a look-up needs it.
+// Reads a frame at most once: all at first, or each when a look-up needs it. Or whenever one does, and keeps none.
 class IdFile final : public IdLookup {
  public:
   // Reads the file, or only its header.
-  IdFile(const Manifest& manifest, FrameFileReader file, Loading loading);
+  IdFile(const Manifest& manifest, FrameFileReader file, Loading loading, bool keeps_frames = true);
 
   std::vector<std::uint32_t> leaves_with(std::int64_t id) const override;
 
@@ -48,15 +49,23 @@ class IdFile final : public IdLookup {
   void check_all(const Snapshot& snapshot) const;
 
  private:
+  // For frames that are not kept.
+  using Frame = std::array<std::uint64_t, kIdsPerFrame>;
+
   std::span<const std::uint64_t> frame(std::uint64_t number) const;
+  // Valid until `mine` is used again.
+  std::span<const std::uint64_t> frame(std::uint64_t number, Frame& mine) const;
+  void read_frame(std::uint64_t number, std::span<std::uint64_t> entries) const;
   std::uint64_t num_entries(std::uint64_t frame) const;
-  void take(std::uint64_t number, std::span<const std::byte> payload) const;
-  std::uint64_t first_frame_with(std::uint32_t tag) const;
+  std::span<std::uint64_t> kept(std::uint64_t number) const;
+  void take(std::uint64_t number, std::span<const std::byte> payload, std::span<std::uint64_t> entries) const;
+  std::uint64_t first_frame_with(std::uint32_t tag, Frame& mine) const;
 
   const std::uint64_t num_rows_;
   const std::uint64_t num_frames_;
   const std::uint64_t num_leaves_;
   const std::uint64_t seed_;
+  const bool keeps_frames_;
   mutable FrameFileReader file_;
   FrameDirectory directory_;
   mutable PageBuffer<std::uint64_t> entries_;  // zero where no frame was read

@@ -31,6 +31,7 @@ class LeafReader {
   // of read_one for different leaves may be concurrent.
   FramesOfLeaves read_all();
   void read_one(std::uint64_t leaf);
+  void will_need(std::uint64_t leaf) const { file_.will_need(directory_.extent(leaf)); }
   FramesOfLeaves check_all() const;
   // Leaves that will be read again before check_all.
   void drop(std::uint64_t first, std::uint64_t end);

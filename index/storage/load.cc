@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "culmen/error.h"
+#include "index/read_session.h"
 #include "index/snapshot_fields.h"
 #include "index/storage/format.h"
 #include "index/storage/frame_files.h"
@@ -79,13 +80,15 @@ std::shared_ptr<Snapshot> read_whole(const Manifest& manifest, const std::string
   return snapshot;
 }
 
-std::shared_ptr<Snapshot> read_on_touch(const Manifest& manifest, const std::string& path, FrameFiles files) {
+std::shared_ptr<Snapshot> read_on_touch(const Manifest& manifest, const std::string& path, FrameFiles files,
+                                        std::uint64_t memory) {
   auto snapshot = std::make_shared<Snapshot>(manifest.metadata());
   std::vector<std::uint32_t> leaves_of_partition =
       read_partitions(manifest, files[FileKind::partitions], *snapshot);
   if (files.has(FileKind::dictionaries))
     read_dictionaries(manifest, files[FileKind::dictionaries], *snapshot);
-  const auto ids = std::make_shared<const IdFile>(manifest, files.take(FileKind::ids), Loading::on_touch);
+  const auto ids = std::make_shared<const IdFile>(manifest, files.take(FileKind::ids), Loading::on_touch,
+                                                  memory == kUnlimitedMemory);
   snapshot->filed_tree = std::make_shared<const FiledTree>(
       FiledTree{manifest.num_leaves, leaves_of_partition, level_starts(manifest.level_nodes)});
   auto source =
@@ -93,20 +96,22 @@ std::shared_ptr<Snapshot> read_on_touch(const Manifest& manifest, const std::str
   make_arena(manifest, PageSize::small, *snapshot);
   source->attach(snapshot->tree());
   snapshot->arena->set_source(std::move(source));
+  if (memory != kUnlimitedMemory && manifest.num_leaves > 0) snapshot->arena->limit_memory(memory);
   snapshot->id_lookup = ids;
+  const ReadSession session(*snapshot);
   check_exact_sums(manifest, filled_stats(*snapshot), path);  // reads the root
   return snapshot;
 }
 
 }  // namespace
 
-std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest,
-                                        Loading loading) {
+std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest, Loading loading,
+                                        std::uint64_t memory) {
   const std::string path = directory.path_of(manifest_name(manifest.snapshot.number));
   check_stats(manifest, path);
   FrameFiles files(directory, manifest);
   return loading == Loading::whole ? read_whole(manifest, path, files)
-                                   : read_on_touch(manifest, path, std::move(files));
+                                   : read_on_touch(manifest, path, std::move(files), memory);
 }
 
 }  // namespace culmen::storage

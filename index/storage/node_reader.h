@@ -24,6 +24,7 @@ class NodeReader {
   // need the leaves as well. Calls of read_one for different nodes may be concurrent.
   void read_all();
   void read_one(std::uint64_t node);
+  void will_need(std::uint64_t node) const { file_.will_need(extents_(node)); }
   void check_all() const;
 
  private:

@@ -95,6 +95,9 @@ class PosixReadableFile : public ReadableFile {
   std::uint64_t size() const override { return size_; }
   void refresh() override { size_ = static_cast<std::uint64_t>(status_of(file_, path_).st_size); }
   void sync() override { sync_file(file_, path_); }
+  void will_need(std::uint64_t offset, std::uint64_t bytes) const override {
+    ::posix_fadvise(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+  }
 
   void read(std::uint64_t offset, std::span<std::byte> out) const override {
     while (!out.empty()) {

@@ -52,20 +52,32 @@ LeafFrame SlotFiles::checked_frame(FileKind kind, std::uint64_t leaf) {
   return frame;
 }
 
-void SlotFiles::read_labels(std::size_t leaf) {
+std::uint64_t SlotFiles::read_leaf(std::size_t leaf, bool is_beside) {
+  leaves_.read_one(leaf);
+  return snapshot_.arena->bytes_of_leaf(is_beside);
+}
+
+std::uint64_t SlotFiles::read_node(std::size_t node, bool is_beside) {
+  nodes_.read_one(node);
+  return snapshot_.arena->bytes_of_node(is_beside);
+}
+
+std::uint64_t SlotFiles::read_labels(std::size_t leaf) {
   FrameFileReader& file = files_[FileKind::labels];
   const LeafFrame frame = checked_frame(FileKind::labels, leaf);
   file.read_one(leaf, extent_of(frame),
                 [&](const std::byte* payload) { take_labels(frame, leaf, payload, file, snapshot_); });
+  return frame.bytes;
 }
 
-void SlotFiles::read_fields(std::size_t leaf) {
-  if (!files_.has(FileKind::fields)) return;
+std::uint64_t SlotFiles::read_fields(std::size_t leaf) {
+  if (!files_.has(FileKind::fields)) return 0;
   FrameFileReader& file = files_[FileKind::fields];
   const LeafFrame frame = checked_frame(FileKind::fields, leaf);
   file.read_one(leaf, extent_of(frame), [&](const std::byte* payload) {
     take_fields(frame, leaf, payload, dictionary_sizes_, file, snapshot_);
   });
+  return frame.bytes;
 }
 
 void SlotFiles::read_every_slot() {

@@ -31,10 +31,13 @@ class SlotFiles final : public SlotSource {
   void attach(const TreeRoot& tree);
 
  private:
-  void read_leaf(std::size_t leaf) override { leaves_.read_one(leaf); }
-  void read_node(std::size_t node) override { nodes_.read_one(node); }
-  void read_labels(std::size_t leaf) override;
-  void read_fields(std::size_t leaf) override;
+  std::uint64_t read_leaf(std::size_t leaf, bool is_beside) override;
+  std::uint64_t read_node(std::size_t node, bool is_beside) override;
+  void will_need(SlotKind kind, std::size_t slot) override {
+    kind == SlotKind::leaf ? leaves_.will_need(slot) : nodes_.will_need(slot);
+  }
+  std::uint64_t read_labels(std::size_t leaf) override;
+  std::uint64_t read_fields(std::size_t leaf) override;
   LeafFrame checked_frame(FileKind kind, std::uint64_t leaf);
   void drop_leaves(std::size_t first, std::size_t end) override { leaves_.drop(first, end); }
   void read_rest() override;

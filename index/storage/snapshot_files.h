@@ -55,8 +55,10 @@ void take_fields(const LeafFrame& frame, std::uint64_t leaf, const std::byte* pa
 void read_fields(const LeafFrames& frames, FrameFileReader& file, Snapshot& snapshot);
 // Reads nothing, but needs all fields.
 void check_has_gaps(const Manifest& manifest, const FrameFileReader& file, const Snapshot& snapshot);
-// The snapshot that the manifest describes, all of it in memory, or as little of it as opening needs (slot_files.h).
+// The snapshot that the manifest describes, all of it in memory, or as little of it as opening needs (slot_files.h) and
+// later about so many bytes of it.
 std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest,
-                                        Loading loading = Loading::whole);
+                                        Loading loading = Loading::whole,
+                                        std::uint64_t memory = kUnlimitedMemory);
 
 }  // namespace culmen::storage

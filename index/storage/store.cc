@@ -11,16 +11,21 @@
 
 namespace culmen::storage {
 
-Store::Store(FileSystem& file_system, std::unique_ptr<Directory> directory, bool writable, Loading loading)
-    : file_system_(file_system), directory_(std::move(directory)), writable_(writable), loading_(loading) {}
+Store::Store(FileSystem& file_system, std::unique_ptr<Directory> directory, bool writable, Loading loading,
+             std::uint64_t memory)
+    : file_system_(file_system),
+      directory_(std::move(directory)),
+      writable_(writable),
+      loading_(loading),
+      memory_(memory) {}
 
 Store::~Store() = default;
 
 std::unique_ptr<Store> Store::open(FileSystem& file_system, const std::string& path, bool writable,
-                                   Loading loading) {
+                                   Loading loading, std::uint64_t memory) {
   auto directory = file_system.open_directory(path);
   if (writable) read_current_text(*directory);  // throws before it makes a lock file where no index is
-  std::unique_ptr<Store> store(new Store(file_system, std::move(directory), writable, loading));
+  std::unique_ptr<Store> store(new Store(file_system, std::move(directory), writable, loading, memory));
   if (writable) store->lock_ = store->directory_->lock(kLockName);
   store->load_current();
   return store;
@@ -35,7 +40,7 @@ void Store::load_current() {
       const Manifest manifest = read_manifest(*directory_, current_);
       first_log_ = manifest.log;
       reader_ = std::make_unique<LogReader>(*directory_, manifest.log, manifest.version, current_.log);
-      snapshot_ = read_snapshot(*directory_, manifest, loading_);
+      snapshot_ = read_snapshot(*directory_, manifest, loading_, memory_);
       snapshot_bytes_ = manifest.file_bytes();
       return;
     } catch (const Error&) {

@@ -59,7 +59,8 @@ class Store {
   // Loads the newest snapshot. A writable store holds LOCK; throws IoError naming the process if another one does.
   // `file_system` must outlive the store.
   static std::unique_ptr<Store> open(FileSystem& file_system, const std::string& directory, bool writable,
-                                     Loading loading = Loading::whole);
+                                     Loading loading = Loading::whole,
+                                     std::uint64_t memory = kUnlimitedMemory);
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
   ~Store();
@@ -110,7 +111,8 @@ class Store {
     std::uint64_t older_log_bytes = 0;
   };
 
-  Store(FileSystem& file_system, std::unique_ptr<Directory> directory, bool writable, Loading loading);
+  Store(FileSystem& file_system, std::unique_ptr<Directory> directory, bool writable, Loading loading,
+        std::uint64_t memory);
 
   void load_current();
   bool is_moved() const;
@@ -127,6 +129,7 @@ class Store {
   const std::unique_ptr<Directory> directory_;
   const bool writable_;
   const Loading loading_;
+  const std::uint64_t memory_;  // of what is read on touch
   std::unique_ptr<DirectoryLock> lock_;
 
   Current current_;

@@ -61,7 +61,8 @@ void LiveIndex::load() {
   do {
     tree_.reset();
     logged_.reset();
-    store_ = storage::Store::open(*file_system_, directory_, options_.writable, options_.loading);
+    store_ = storage::Store::open(*file_system_, directory_, options_.writable, options_.loading,
+                                  options_.max_memory);
     newest_ = store_->take_snapshot();
     begin_beside();
     info = store_->replay(replayer());
@@ -124,6 +125,11 @@ void LiveIndex::apply_logged() {
 }
 
 TreeWriter& LiveIndex::tree() {
+  if (newest_->has_memory_limit())
+    throw InvalidArgument(
+        directory_ +
+        ": its log can't be searched beside the table, and to apply it takes the whole index in memory; "
+        "open it without a limit of memory, or let its writer make a checkpoint");
   if (tree_ == nullptr) tree_ = std::make_unique<TreeWriter>(newest_);
   return *tree_;
 }

@@ -182,6 +182,7 @@ std::shared_ptr<const Snapshot> fold_log(const Snapshot& version) {
   static std::mutex one_at_a_time;
   const FloatingPointScope floating_point;
   const LoggedRows& logged = *version.logged;
+  logged.base->require_no_memory_limit();
   return lock_isolated(one_at_a_time, [&] {
     TreeWriter tree(logged.base);
     visit_value_type(version, [&]<typename T>(T) {

@@ -232,7 +232,8 @@ class Index(Searchable):
         writable: bool = False,
         durability: str = "sync",
         threads: int = ALL_CORES,
-        loading: str = "whole",
+        loading: str | None = None,
+        max_memory: int | None = None,
     ) -> Index:
         """Opens the index in a directory, with every acknowledged change. Reads and checks every byte.
 
@@ -240,9 +241,12 @@ class Index(Searchable):
             writable: locks the directory and allows changes; one process at a time can write.
             durability: when a change is durable: "sync", it survives a power failure when the call returns; "os", it
                 survives a crash of the process; "batch", after flush().
-            loading: "whole", or "on_touch": opening takes no time, and each part of the files is read and checked when
-                a call first needs it, which raises FormatError or IoError if it cannot be read. Large changes,
-                checkpoints, scans and copies to a GPU read all that is left.
+            loading: "whole", which is the default, or "on_touch": opening takes no time, and each part of the files is
+                read and checked when a call first needs it, which raises FormatError or IoError if it cannot be read.
+                Large changes, checkpoints, scans and copies to a GPU read all that is left.
+            max_memory: bytes; for an index that is larger than memory. It is read on touch, and about so much of what
+                was read is kept. `verify`, `save`, engine "ta" and copies to a GPU need all of it and raise
+                InvalidArgument, and so does `writable`.
 
         Raises:
             NoIndex: if there is none. It is a FileNotFoundError.
@@ -250,7 +254,10 @@ class Index(Searchable):
             IoError: if a file cannot be read, or another process has the lock. It is an OSError.
         """
         threads = check_integer("threads", threads)
-        return cls._of(_core.open(_path(directory), writable, durability, threads, loading))
+        most = 0 if max_memory is None else check_integer("max_memory", max_memory, 1, (1 << 64) - 1)
+        if loading is None:
+            loading = "whole" if max_memory is None else "on_touch"
+        return cls._of(_core.open(_path(directory), writable, durability, threads, loading, most))
 
     @staticmethod
     def repair(source: Path, target: Path) -> RepairReport:

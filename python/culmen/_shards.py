@@ -217,7 +217,7 @@ class Shard:
 
     def _writable(self) -> _core.Index:
         if self._newest is None or not self._is_writable:
-            self._adopt(_core.open(os.fsencode(self._directory), True, "sync", 0, "whole"))
+            self._adopt(_core.open(os.fsencode(self._directory), True, "sync", 0, "whole", 0))
             self._is_writable = True
             self._refreshed()  # keeps this version, too: the driver shows it until all shards have the batch
         assert self._newest is not None
@@ -258,7 +258,7 @@ class Shard:
 
     def _refreshed(self) -> Version:
         if self._newest is None:
-            self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0, "whole"))
+            self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0, "whole", 0))
         elif not self._is_writable and self._newest.refresh() == "replaced":
             self._kept.clear()
             self._past_histories |= self._histories - {""}

@@ -345,6 +345,27 @@ def test_reads_what_it_needs_when_it_is_touched(tmp_path):
         culmen.Index.open(directory, loading="lazily")
 
 
+def test_answers_within_a_limit_of_memory(tmp_path):
+    directory = tmp_path / "index"
+    whole = culmen.Index.build(table(0, 20_000), ["a", "b"], id="id")
+    whole.save(directory)
+    index = culmen.Index.open(directory, max_memory=1)
+    for weights in ({"a": 1, "b": -2}, {"a": -1}, {"b": 3}):
+        for engine in ("auto", "scan"):
+            assert index.search(weights, 30, engine=engine).ids.tolist() == whole.search(weights, 30).ids.tolist()
+        batch = index.search_batch([[1, -2], [0.5, 1]], 5)
+        assert batch.ids.tolist() == whole.search_batch([[1, -2], [0.5, 1]], 5).ids.tolist()
+    # What was read once is read again.
+    os.truncate(next(directory.glob("SNAP-*-leaves")), 200)
+    with pytest.raises(culmen.Error, match="leaves"):
+        index.search({"a": 1, "b": -2}, 30)
+    with pytest.raises(culmen.InvalidArgument, match="limit of memory"):
+        index.verify()
+    for wrong in ({"writable": True}, {"loading": "whole"}, {"max_memory": 0}):
+        with pytest.raises(culmen.InvalidArgument, match="memory"):
+            culmen.Index.open(directory, **{"max_memory": 1, **wrong})
+
+
 def test_is_not_pickled_nor_made_by_hand():
     index = culmen.Index.build({"a": [1.0]})
     with pytest.raises(TypeError, match="save"):

@@ -27,6 +27,16 @@ class ShellTest(Case):
         self.assertIn("30 rows, 3 attributes", out)
         self.assertIn("quit ends", lines[-1])
 
+    def test_questions_within_a_limit_of_memory_have_the_same_answers(self):
+        self.build_numbers([[i * 7919 % 3001, i % 3, 0] for i in range(3000)])
+        question = "a=1,b=-500 -k 20 --where 'b >= 1'\n"
+        expected = self.culmen("shell", "index", stdin=question)
+        self.assertEqual(self.culmen("shell", "index", "--max-memory", "1kb", stdin=question), expected)
+        asked = ["query", "index", "-w", "a=1,b=-500", "-k", "20", "--where", "b >= 1", "--format", "csv"]
+        self.assertEqual(self.culmen(*asked, "--max-memory", "2MB"), self.culmen(*asked))
+        out, err = self.culmen(*asked, "--max-memory", "much", code=2)
+        self.assertIn("--max-memory", err)
+
     def test_the_first_error_of_a_pipe_ends_it(self):
         self.build_numbers([[1, 2, 3]])
         for line in ("zz=1", "a=1 --nonsense", 'a=1 --where "b'):

@@ -105,6 +105,16 @@ class ServeSearchTest(ServeCase):
     def search(self, question):
         return without_times(self.answer("POST", "/search", question))
 
+    def test_a_limit_of_memory_changes_no_answer(self):
+        self.serve()
+        expected = self.search(QUESTION)
+        self.serve("--max-memory", "1kb")
+        found = self.search(QUESTION)
+        self.assertEqual(found, expected)
+        self.write("token", TOKEN + "\n")
+        _, err = self.culmen("serve", "index", "--writable", "--token-file", "token", "--max-memory", "1kb", code=2)
+        self.assertIn("memory", err)
+
     def test_answers_as_the_program(self):
         self.serve()
         self.assertEqual(self.answer("GET", "/health"), {"status": "ok"})

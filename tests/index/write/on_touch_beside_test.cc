@@ -78,5 +78,30 @@ TEST(Readers, SeeOneVersionBesideAWriterThatReadsOnTouch) {
   }
 }
 
+// What would be refused of the rows of the files, whose scores could overflow, is an empty answer.
+TEST(Readers, FindNothingWhereALogHasErasedAllRows) {
+  const Schema schema = {.attributes = {{"a"}, {"b"}}};
+  std::vector<culmen::Row> rows;
+  std::vector<std::int64_t> ids;
+  for (std::int64_t id = 0; id < 100; ++id) {
+    rows.push_back({id, {1e300 * static_cast<double>(id), 1}, "", {}});
+    ids.push_back(id);
+  }
+  Random random(1);
+  const RowTable table(random, schema, rows);
+  const TemporaryDirectory folder;
+  Index::build(table.view()).save(folder.path() / "index");
+  Index writer = Index::open(folder.path() / "index", {.writable = true});
+  writer.erase(ids);
+  const Index reader = Index::open(folder.path() / "index", {.loading = Loading::on_touch});
+  for (const Scale scale : {Scale::none, Scale::minmax}) {
+    const Query query = {.weights = {1e100, 1}, .k = 3, .scale = scale};
+    EXPECT_TRUE(writer.search(query).hits.empty());
+    EXPECT_TRUE(reader.search(query).hits.empty());
+    EXPECT_EQ(reader.score_bound(query), -kInfinity);
+    EXPECT_EQ(reader.count_above(query, -1e300), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace culmen::test

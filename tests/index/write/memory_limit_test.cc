@@ -1,0 +1,189 @@
+// Readers that keep some of what they read (OpenOptions::max_memory), beside each other and behind a writer.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "culmen/device.h"
+#include "culmen/index.h"
+#include "index/snapshot.h"
+#include "tests/cases.h"
+#include "tests/field_tables.h"
+#include "tests/harness.h"
+#include "tests/resident_memory.h"
+
+namespace culmen::test {
+namespace {
+
+const Schema kSchema = {.attributes = {{"a"}, {"b"}, {"c"}},
+                        .has_labels = true,
+                        .fields = {{"place", FieldRole::filter, {ColumnType::integer}},
+                                   {"note", FieldRole::stored, {ColumnType::text}}}};
+
+std::string label_of(std::int64_t id) {
+  return std::string("row ").append(std::to_string(id));
+}
+
+culmen::Row row_of(Random& random, std::int64_t id) {
+  return {id,
+          {random.uniform(-1, 1), random.uniform(0, 1), static_cast<double>(random.below(8))},
+          label_of(id),
+          {random.chance(0.2) ? FieldValue() : FieldValue(id % 10), std::string("n")}};
+}
+
+std::vector<culmen::Row> some_rows(Random& random, std::int64_t first, std::int64_t last) {
+  std::vector<culmen::Row> rows;
+  for (std::int64_t id = first; id < last; ++id) rows.push_back(row_of(random, id));
+  return rows;
+}
+
+// What a reader within a limit of memory says otherwise than one that has all; empty: nothing.
+std::string difference_of_readers(const Index& limited, const Index& whole, Random& random) {
+  Query query{.weights = {random.uniform(-1, 1), random.uniform(-1, 1), random.uniform(-1, 1)},
+              .k = random.pick<std::size_t>({1, 16, 300})};
+  if (random.chance(0.3)) query.where = col("place") == static_cast<int>(random.below(12));
+  if (random.chance(0.2)) query.scale = random.pick({Scale::minmax, Scale::zscore});
+  const SearchOptions options = {
+      .engine = random.pick({Engine::automatic, Engine::bounded, Engine::scan, Engine::gta}),
+      .num_threads = random.between(1, 2)};
+  const SearchResult expected = whole.search(query, {.num_threads = 1});
+  const SearchResult found = limited.search(query, options);
+  if (found.hits.size() != expected.hits.size()) return "another number of hits";
+  for (std::size_t rank = 0; rank < found.hits.size(); ++rank) {
+    if (found.hits[rank].id != expected.hits[rank].id || found.hits[rank].score != expected.hits[rank].score)
+      return "another hit at " + std::to_string(rank);
+    if (rank < 3 && found.label(rank) != label_of(found.hits[rank].id)) return "another label";
+    if (rank < 3 && found.field(rank, "place") != expected.field(rank, "place")) return "another field";
+  }
+  if (found.hits.empty()) return "";
+  const Hit& last = found.hits.back();
+  if (!(limited.get(last.id) == whole.get(last.id))) return "another row";
+  if (limited.count_before(query, {last.score, last.id}) != found.hits.size() - 1) return "another rank";
+  return "";
+}
+
+class MemoryLimit {
+ public:
+  MemoryLimit(Random& random, std::int64_t num_rows) {
+    const RowTable table(random, kSchema, some_rows(random, 0, num_rows));
+    Index::build(table.view(), {.leaf_rows = 16}).save(directory());
+  }
+
+  std::filesystem::path directory() const { return folder_.path() / "index"; }
+  Index open(std::uint64_t max_memory) const {
+    return Index::open(directory(), {.loading = Loading::on_touch, .max_memory = max_memory});
+  }
+
+ private:
+  const TemporaryDirectory folder_;
+};
+
+TEST(Readers, AnswerWithinALimitOfMemory) {
+  Random random(1);
+  const MemoryLimit table(random, 30'000);
+  Index writer = Index::open(table.directory(), {.writable = true, .durability = Durability::os});
+  std::vector<Index> readers;
+  for (const std::uint64_t most : {1, 200'000, 2'000'000}) readers.push_back(table.open(most));
+  const std::uint64_t num_turns = num_cases(kSanitized ? 4 : 12);
+  for (std::uint64_t turn = 0; turn < num_turns; ++turn) {
+    std::vector<std::string> faults(4);
+    std::vector<std::thread> threads;
+    const Index whole = writer.snapshot();
+    for (std::size_t t = 0; t < faults.size(); ++t)
+      threads.emplace_back([&, t] {
+        Random mine(100 * turn + t);
+        for (int i = 0; i < (kSanitized ? 10 : 60) && faults[t].empty(); ++i)
+          faults[t] = difference_of_readers(readers[mine.below(readers.size())], whole, mine);
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& fault : faults) ASSERT_EQ(fault, "") << "turn " << turn;
+    const auto first = static_cast<std::int64_t>(random.below(30'000));
+    const RowTable changed(random, kSchema, some_rows(random, first, first + 50));
+    writer.write(WriteBatch().upsert(changed.view()).erase(std::vector<std::int64_t>{first / 2}));
+    if (turn % 4 == 3) writer.checkpoint();
+    for (Index& reader : readers) ASSERT_EQ(reader.refresh(), Refreshed::advanced);
+  }
+}
+
+// A search that visits many leaves gives some back before it ends, and threads beside it do not keep them.
+TEST(Readers, KeepToTheirLimitOfMemory) {
+  constexpr std::uint64_t kMost = 2 << 20;
+  Random random(2);
+  const MemoryLimit table(random, kSanitized ? 30'000 : 1'000'000);
+  const Index reader = table.open(kMost);
+  const std::shared_ptr<const Snapshot> tree = version_of(reader);
+  ASSERT_TRUE(kSanitized || tree->tree_bytes() > 10 * kMost);
+  std::atomic<std::uint64_t> most = 0;
+  const std::size_t before = tells_resident_bytes() ? resident_bytes() : 0;
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      Random mine(t);
+      for (int i = 0; i < (kSanitized ? 5 : 40); ++i) {
+        const Query query{.weights = {mine.uniform(-1, 1), mine.uniform(-1, 1), mine.uniform(-1, 1)},
+                          .k = mine.pick<std::size_t>({16, 5'000})};
+        static_cast<void>(reader.search(query, {.num_threads = 1}));
+        most = std::max<std::uint64_t>(most, tree->arena->cache()->bytes());
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  static_cast<void>(reader.search({.weights = {1, 1, 1}, .k = 1}));
+  EXPECT_LE(tree->arena->cache()->bytes(), kMost);
+  EXPECT_GT(most, kMost / 2);
+  if (tells_resident_bytes()) {
+    EXPECT_LT(resident_bytes(), before + 8 * kMost);
+  }
+}
+
+// Damage after the first reading: an error where the place is read again, and no other answers.
+TEST(Readers, CheckAgainWhatTheyReadAgain) {
+  Random random(3);
+  const MemoryLimit table(random, 5'000);
+  const Index whole = Index::open(table.directory());
+  const Index reader = table.open(1);
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(difference_of_readers(reader, whole, random), "");
+  for (const auto& file : std::filesystem::directory_iterator(table.directory())) {
+    if (!file.path().filename().string().ends_with("-leaves")) continue;
+    std::fstream stream(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    for (std::uint64_t at = 4096; at < file.file_size(); at += 40'000) {
+      stream.seekp(static_cast<std::streamoff>(at));
+      stream.put('\x5a');
+    }
+  }
+  int num_errors = 0;
+  for (int i = 0; i < 40; ++i) {
+    try {
+      ASSERT_EQ(difference_of_readers(reader, whole, random), "");
+    } catch (const FormatError& error) {
+      EXPECT_NE(std::string(error.what()).find("leaves"), std::string::npos);
+      ++num_errors;
+    }
+  }
+  EXPECT_GT(num_errors, 0);
+}
+
+TEST(Readers, RefuseWhatNeedsAllRowsInMemory) {
+  Random random(4);
+  const MemoryLimit table(random, 2'000);
+  const TemporaryDirectory other;
+  const Index reader = table.open(1 << 20);
+  EXPECT_THROW(reader.save(other.path() / "copy"), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(reader.verify()), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(reader.to_device()), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(reader.search({.weights = {1, 1, 1}, .k = 1}, {.engine = Engine::ta})),
+               InvalidArgument);
+  EXPECT_THROW(Index::open(table.directory(), {.max_memory = 1}), InvalidArgument);
+  EXPECT_THROW(
+      Index::open(table.directory(), {.writable = true, .loading = Loading::on_touch, .max_memory = 1}),
+      InvalidArgument);
+}
+
+}  // namespace
+}  // namespace culmen::test
