@@ -324,6 +324,7 @@ NumberTerm::Margin NumberTerm::margin() const {
 
 double NumberTerm::highest(double first, double last) const {
   const double best = value(best_of(first, last));
+  if (std::isinf(best)) return best;  // a margin of 0 of it is no number
   const Margin most = margin();
   return best + (most.part * std::fabs(best) + most.least);
 }

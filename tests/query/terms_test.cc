@@ -110,6 +110,19 @@ TEST(JointAttribute, BoundsTheSumOfItsPartsOverAnyRange) {
   }
 }
 
+// Of a distance that no number is.
+TEST(NumberTerm, ReachesInfinity) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const NumberTerm near = {.function = TermFunction::near,
+                           .weight = 1,
+                           .origin = -kMost,
+                           .scale = 1,
+                           .is_field = true,
+                           .column = 0};
+  EXPECT_EQ(near.largest(-kMost, kMost), kInfinity);
+  EXPECT_EQ(near.largest(-kMost, 0), kMost);
+}
+
 template <typename F>
 std::string refusal_of(const F& call) {
   try {
