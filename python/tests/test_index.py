@@ -353,8 +353,8 @@ def test_answers_within_a_limit_of_memory(tmp_path):
     for weights in ({"a": 1, "b": -2}, {"a": -1}, {"b": 3}):
         for engine in ("auto", "scan"):
             assert index.search(weights, 30, engine=engine).ids.tolist() == whole.search(weights, 30).ids.tolist()
-        batch = index.search_batch([[1, -2], [0.5, 1]], 5)
-        assert batch.ids.tolist() == whole.search_batch([[1, -2], [0.5, 1]], 5).ids.tolist()
+        batch = np.array([[1, -2], [0.5, 1]])
+        assert index.search(batch, 5).ids.tolist() == whole.search(batch, 5).ids.tolist()
     # What was read once is read again.
     os.truncate(next(directory.glob("SNAP-*-leaves")), 200)
     with pytest.raises(culmen.Error, match="leaves"):
