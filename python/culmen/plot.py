@@ -46,6 +46,8 @@ def sweep(
     ax = _axes(ax)
     weight = float(weights.get(column, 0.0))
     moved = _around(weight) if values is None else np.asarray(values, dtype=np.float64)
+    if values is None and not any(other for name, other in weights.items() if name != column):
+        moved = moved[moved != 0]  # no search is without any weight
     if moved.ndim != 1 or moved.size == 0:
         raise InvalidArgument("values are one or more weights")
     answers = index.search([{**weights, column: float(value)} for value in moved], k, **options)

@@ -55,6 +55,12 @@ def test_values_surround_the_weight():
         culmen.plot.sweep(index, {"rating": 1}, "prise")
 
 
+def test_a_weight_alone_is_never_zero():
+    for weight in (-0.4, 0.0):
+        ax = culmen.plot.sweep(hotels(), {"price": weight}, "price")
+        assert 0 not in ax.get_lines()[0].get_xdata()
+
+
 def test_rows_without_labels_are_called_by_their_ids():
     index = culmen.Index.build({"a": [1.0, 2.0], "b": [2.0, 1.0]}, id=[70, 71])
     ax = culmen.plot.sweep(index, {"a": 1, "b": 1}, "a", [0.5, 2], k=1)

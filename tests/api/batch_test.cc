@@ -57,6 +57,32 @@ void expect_equal(const BatchAnswers& a, const BatchAnswers& b) {
   EXPECT_EQ(a.scores, b.scores);
 }
 
+// A loop over queries that ends with an error cancels the loops inside: what these make for all searches of a version is
+// not to be kept half made.
+TEST(Batch, ARefusedQueryLeavesNothingHalfMade) {
+  Random random(11);
+  const WildTable table(random, kSanitized ? 5'000 : 100'000);
+  const std::vector<double> ones(kAttributes, 1), zeros(kAttributes, 0);
+  const Query good{.weights = ones, .k = 5, .scale = Scale::zscore};
+  const Index other = table.build();
+  const auto scores_of = [&](const Index& of, Engine engine) {
+    std::vector<double> scores;
+    for (const Hit& hit : of.search(good, {.engine = engine}).hits) scores.push_back(hit.score);
+    return scores;
+  };
+  const std::vector<double> expected = scores_of(other, Engine::bounded);
+  Index index = table.build();
+  for (std::uint64_t turn = 0; turn < num_cases(kSanitized ? 10 : 6); ++turn) {
+    index.compact();  // another version, of which nothing is made yet
+    std::vector<Query> batch(40, good);
+    batch[10 + random.below(20)].weights = zeros;
+    EXPECT_THROW(static_cast<void>(index.search(batch, {.engine = Engine::ta, .num_threads = 2})),
+                 InvalidArgument);
+    for (const Engine engine : {Engine::automatic, Engine::ta})
+      ASSERT_EQ(scores_of(index, engine), expected) << "turn " << turn;
+  }
+}
+
 TEST(Batch, OfManyQuestionsHasTheAnswersOfAScan) {
   Random random(1);
   const Index index = WildTable(random, 20'000).build();
