@@ -270,8 +270,7 @@ std::uint64_t Index::Core::count_before(const std::shared_ptr<const Snapshot>& v
   };
   if (version->logged == nullptr) return count_in(*version, query, options.statistics);
   const std::shared_ptr<const LoggedView> view = logged_view(version);
-  const TableStatistics& statistics =
-      options.statistics == nullptr ? view->statistics(query.scale, *version) : *options.statistics;
+  const TableStatistics& statistics = view->statistics(options.statistics, query.scale, *version);
   const std::uint64_t of_rows = count_in(*version->logged->rows, query, &statistics);
   if (version->num_rows == 0) return 0;
   return of_rows + count_in(*version->logged->base, view->of_base(query), &statistics);

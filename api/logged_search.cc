@@ -59,8 +59,7 @@ SearchResult Index::Core::search_logged(const std::shared_ptr<const Snapshot>& v
   SearchResult result;
   result.snapshot = for_searches(version, 1);
   const LoggedRows& logged = *result.snapshot->logged;
-  const TableStatistics& statistics =
-      options.statistics == nullptr ? view->statistics(query.scale, *version) : *options.statistics;
+  const TableStatistics& statistics = view->statistics(options.statistics, query.scale, *version);
   ResolvedQuery of_rows = resolve(query, *logged.rows, &statistics);
   result.stats.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
   result.stats.rows_in_index = version->num_rows;
@@ -120,8 +119,7 @@ double Index::Core::logged_bound(const std::shared_ptr<const Snapshot>& version,
                                  const SearchOptions& options) {
   const std::shared_ptr<const LoggedView> view = logged_view(version);
   const LoggedRows& logged = *version->logged;
-  const TableStatistics& statistics =
-      options.statistics == nullptr ? view->statistics(query.scale, *version) : *options.statistics;
+  const TableStatistics& statistics = view->statistics(options.statistics, query.scale, *version);
   const ResolvedQuery of_rows = resolve(query, *logged.rows, &statistics);
   if (version->num_rows == 0) return -std::numeric_limits<double>::infinity();
   const ResolvedQuery of_base = resolve(view->of_base(query), *logged.base, &statistics);

@@ -30,6 +30,11 @@ class LoggedView {
   const TableStatistics& statistics() const { return statistics_; }
   // With what queries of this scale need: for Scale::zscore the first call computes it. `version`: that of the constructor.
   const TableStatistics& statistics(Scale scale, const Snapshot& version) const;
+  // Those that a caller has given, of the table that the version is a part of; null: these.
+  const TableStatistics& statistics(const TableStatistics* given, Scale scale,
+                                    const Snapshot& version) const {
+    return given == nullptr ? statistics(scale, version) : *given;
+  }
 
  private:
   TableStatistics statistics_of_base(const LoggedRows& logged) const;
