@@ -179,10 +179,10 @@ TEST(Readers, RefuseWhatNeedsAllRowsInMemory) {
   EXPECT_THROW(static_cast<void>(reader.to_device()), InvalidArgument);
   EXPECT_THROW(static_cast<void>(reader.search({.weights = {1, 1, 1}, .k = 1}, {.engine = Engine::ta})),
                InvalidArgument);
-  EXPECT_THROW(Index::open(table.directory(), {.max_memory = 1}), InvalidArgument);
-  EXPECT_THROW(
-      Index::open(table.directory(), {.writable = true, .loading = Loading::on_touch, .max_memory = 1}),
-      InvalidArgument);
+  EXPECT_THROW(static_cast<void>(Index::open(table.directory(), {.max_memory = 1})), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(Index::open(
+                   table.directory(), {.writable = true, .loading = Loading::on_touch, .max_memory = 1})),
+               InvalidArgument);
 }
 
 }  // namespace
