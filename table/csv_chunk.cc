@@ -76,8 +76,8 @@ CsvChunkParser::CsvChunkParser(const CsvSchema& schema)
 void CsvChunkParser::parse(const char* begin, const char* end, bool at_end_of_file, CsvRows& rows) {
   refused_.clear();
   parse_rows(begin, end, at_end_of_file, rows);
-  if (schema_.lists_refused && !rows.faults.empty()) {
-    // Cells of refused rows must not decide what a column holds.
+  if (schema_.lists_refused && (!rows.faults.empty() || rows.next != end)) {
+    // Cells of refused rows must not decide what a column holds, nor those of a record that ends elsewhere and may be refused.
     std::vector<CsvFault> faults = std::move(rows.faults);
     const bool has_stray_quotes = rows.has_stray_quotes;
     parse_rows(begin, rows.next, at_end_of_file, rows);
@@ -95,13 +95,17 @@ void CsvChunkParser::parse_rows(const char* begin, const char* end, bool at_end_
   constexpr std::size_t kMaxMisses = 8;
   constexpr std::size_t kRetryPeriod = 16;
   next_refused_ = 0;
+  std::ranges::fill(seen_numbers_, std::uint8_t{0});
   rows.clear(schema_);
   rows.next = begin;
   while (rows.next != end) {
+    if (const char* const behind = skip_refused(rows.next, rows)) {
+      rows.next = behind;
+      continue;
+    }
     const bool try_plain = num_misses_ < kMaxMisses || num_misses_ % kRetryPeriod == 0;
     const char* next = try_plain ? parse_plain_row(rows.next, end, rows) : nullptr;
     num_misses_ = next ? 0 : num_misses_ + 1;
-    if (!next) next = skip_refused(rows.next, rows);
     if (!next) next = parse_any_row(rows.next, end, at_end_of_file, rows);
     if (!next) break;
     rows.next = next;

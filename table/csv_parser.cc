@@ -139,7 +139,7 @@ CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOpti
       options_(options),
       found_(found),
       tuning_(tuning),
-      windows_(source, tuning.window_bytes, kMaxLineBytes, policy),
+      windows_(source, tuning.window_bytes, policy),
       once_(once),
       is_stream_(policy == ReadPolicy::as_it_comes && !source.num_bytes()),
       refused_(name, options) {
@@ -301,7 +301,8 @@ std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
   return num_records;
 }
 
-// Whether a record will be refused whatever is found to be in the other columns: a wrong id, or a text in an attribute.
+// Whether a record will be refused whatever is found to be in the other columns: a wrong id, a text in an attribute, or bytes
+// that are no text.
 bool CsvParser::is_refused(const RecordSplitter& record) const {
   std::string scratch;
   if (schema_.id) {
@@ -310,8 +311,9 @@ bool CsvParser::is_refused(const RecordSplitter& record) const {
     if (kind != NumberKind::finite && kind != NumberKind::empty) return true;
   }
   for (const KeptColumn& column : selection_.columns) {
-    if (!column.is_attribute) continue;
     const CsvField& field = record.fields()[column.position];
+    if (find_invalid_utf8(field.text) != std::string_view::npos) return true;
+    if (!column.is_attribute) continue;
     CellKinds kinds;
     kinds.add(schema_.form, field_value(field, scratch), field.quoted, true);
     if (!kinds.is_empty() && kinds.type() == CellType::text) return true;

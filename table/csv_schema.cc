@@ -58,6 +58,28 @@ bool is_number(CellType type) {
   return type == CellType::number || type == CellType::integer;
 }
 
+bool holds(CellType type, const ColumnFormat& format) {
+  const CellType of_format = cell_type_of(format, false);
+  return of_format == type || (is_number(of_format) && is_number(type));
+}
+
+ColumnFormat format_of_type(const CsvColumn& column) {
+  switch (column.type) {
+    case CellType::number:
+    case CellType::integer:
+      break;
+    case CellType::boolean:
+      return {ColumnType::boolean};
+    case CellType::date:
+      return {ColumnType::date};
+    case CellType::timestamp:
+      return {ColumnType::timestamp, column.unit, column.has_zone ? "UTC" : ""};
+    case CellType::text:
+      return {ColumnType::text};
+  }
+  return {};
+}
+
 // Distinct texts among every `step`-th row, counted up to `most`.
 std::size_t count_distinct(const LabelsView& texts, std::size_t step, std::size_t most) {
   constexpr std::size_t kRoom = 2;                              // slots for each hash
@@ -138,7 +160,7 @@ TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<C
     const CsvColumn& column = columns[i];
     const KeptColumn& kept = column.kept;
     ColumnFormat format = format_of_column(kept, kinds[i]);
-    if (column.type == CellType::number && !is_number(kinds[i].type())) format = {};  // no value at all
+    if (!holds(column.type, format)) format = format_of_type(column);  // no value at all
     if (kept.is_attribute || (kept.is_undecided && column.type == CellType::number)) {
       layout.attributes.push_back(kept.attribute);
       ranked.push_back(kept.name);

@@ -60,6 +60,8 @@ class JsonLinesSource : public ByteSource {
 
   std::optional<std::size_t> read_available(char* out, std::size_t num_bytes,
                                             std::chrono::milliseconds patience) override {
+    if (names_.empty() && lines_->num_bytes())
+      return read(out, num_bytes);  // a file's first megabyte is there
     if (const std::size_t done = take(out, num_bytes); done > 0 || is_at_end_) return done;
     const std::size_t begin = pending_.size();
     pending_.resize(begin + kReadBytes);
@@ -111,14 +113,20 @@ class JsonLinesSource : public ByteSource {
   void transcode() {
     pending_.reserve(pending_.size() + simdjson::SIMDJSON_PADDING);
     if (names_.empty()) find_names();
-    if (!has_header_ && !names_.empty()) write_header();
+    if (names_.empty()) {
+      if (is_at_end_ || pending_.size() > kMaxLineBytes) refuse_nameless_file();
+      return;
+    }
+    if (!has_header_) write_header();
     const std::size_t end = for_each_line([this](std::string_view line) { write_or_refuse(line); });
     pending_.erase(0, end);
     if (pending_.size() > kMaxLineBytes) refuse_long_line();
-    if (is_at_end_ && names_.empty()) {
-      line_ = 1;
-      refuse_file("expected an object with names and values, found an empty file");
-    }
+  }
+
+  void refuse_nameless_file() {
+    line_ = 1;
+    refuse_file(std::string("expected an object with names and values, found none") +
+                (is_at_end_ ? "" : " in 16 MiB"));
   }
 
   void refuse_long_line() {
@@ -218,9 +226,12 @@ class JsonLinesSource : public ByteSource {
       case ondemand::json_type::object:
         if (const auto error = raw_text(value, type).get(text)) refuse_json(error);
         return {text, true};
-      case ondemand::json_type::null:
-        if (!value.is_null()) refuse("a word that is none of JSON's");
+      case ondemand::json_type::null: {
+        bool is_null = false;
+        if (value.is_null().get(is_null) != simdjson::SUCCESS || !is_null)
+          refuse("a word that is none of JSON's");
         return {};
+      }
       case ondemand::json_type::boolean: {
         bool is_true = false;
         if (const auto error = value.get_bool().get(is_true)) refuse_json(error);

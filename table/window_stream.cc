@@ -3,32 +3,38 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <stdexcept>
 
 namespace culmen::io {
 
-WindowStream::WindowStream(ByteSource& source, std::size_t window_bytes, std::size_t max_carry_bytes,
-                           ReadPolicy policy)
-    : window_bytes_(bytes_to_read(source, window_bytes)),
-      max_carry_bytes_(max_carry_bytes),
-      policy_(policy),
-      source_(source) {}
+WindowStream::WindowStream(ByteSource& source, std::size_t window_bytes, ReadPolicy policy)
+    : window_bytes_(bytes_to_read(source, window_bytes)), policy_(policy), source_(source) {}
 
 std::string_view WindowStream::next(std::string_view carry) {
-  if (carry.size() > max_carry_bytes_) throw std::length_error("the carry of a window is too long");
-  char* const fresh = next_buffer() + max_carry_bytes_;
+  char* const fresh = next_buffer() + kCarryRoom;
   const std::size_t num_fresh =
       policy_ == ReadPolicy::as_it_comes ? read_what_comes(fresh, carry.size()) : read_full(fresh);
-  if (!carry.empty()) std::memcpy(fresh - carry.size(), carry.data(), carry.size());
+  const std::string_view window = join(carry, fresh, num_fresh);
   progress_ = source_.progress();
   next_ ^= 1;
   if (policy_ == ReadPolicy::ahead && !is_last_) start_reading_ahead();
-  return {fresh - carry.size(), carry.size() + num_fresh};
+  return window;
+}
+
+// fresh: in a buffer, behind kCarryRoom.
+std::string_view WindowStream::join(std::string_view carry, char* fresh, std::size_t num_fresh) {
+  if (carry.size() > kCarryRoom) {
+    std::string joined(carry);  // which may be a part of joined_
+    joined_ = std::move(joined.append(fresh, num_fresh));
+    return joined_;
+  }
+  char* const begin = fresh - carry.size();
+  if (!carry.empty()) std::memcpy(begin, carry.data(), carry.size());
+  return {begin, carry.size() + num_fresh};
 }
 
 char* WindowStream::next_buffer() {
   std::unique_ptr<char[]>& buffer = buffers_[next_];
-  if (!buffer) buffer = std::make_unique_for_overwrite<char[]>(max_carry_bytes_ + window_bytes_);
+  if (!buffer) buffer = std::make_unique_for_overwrite<char[]>(kCarryRoom + window_bytes_);
   return buffer.get();
 }
 
@@ -39,7 +45,7 @@ std::size_t WindowStream::read_full(char* out) {
 }
 
 void WindowStream::start_reading_ahead() {
-  pending_read_ = std::async(std::launch::async, [this, out = next_buffer() + max_carry_bytes_] {
+  pending_read_ = std::async(std::launch::async, [this, out = next_buffer() + kCarryRoom] {
     return source_.read(out, window_bytes_);
   });
 }

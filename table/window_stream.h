@@ -8,6 +8,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,8 +25,7 @@ enum class ReadPolicy : std::uint8_t {
 // What the caller could not process (`carry`: an incomplete record at the end of a window) begins the next window.
 class WindowStream {
  public:
-  // `max_carry_bytes`: the longest carry that next() will ever be given.
-  WindowStream(ByteSource& source, std::size_t window_bytes, std::size_t max_carry_bytes, ReadPolicy policy);
+  WindowStream(ByteSource& source, std::size_t window_bytes, ReadPolicy policy);
 
   // For ReadPolicy::as_it_comes: next() calls on_wait when no data has arrived for as long as patience() said, and passes
   // on what it throws.
@@ -41,18 +41,21 @@ class WindowStream {
   Progress progress() const { return progress_; }  // after that window was read
 
  private:
+  static constexpr std::size_t kCarryRoom = std::size_t{64} << 10;
+
   char* next_buffer();
+  std::string_view join(std::string_view carry, char* fresh, std::size_t num_fresh);
   std::size_t read_full(char* out);
   std::size_t read_what_comes(char* out, std::size_t num_wanted);
   void start_reading_ahead();
 
   const std::size_t window_bytes_;
-  const std::size_t max_carry_bytes_;  // memory that no carry uses is never touched
   const ReadPolicy policy_;
   std::function<void()> on_wait_;
   std::function<std::chrono::milliseconds()> patience_;
   ByteSource& source_;
-  std::unique_ptr<char[]> buffers_[2];  // each: space for the carry, then the window
+  std::unique_ptr<char[]> buffers_[2];  // each: kCarryRoom, then the window
+  std::string joined_;                  // a window whose carry does not fit before it
   int next_ = 0;                        // the buffer that is filled next: 0 or 1
   bool is_last_ = false;
   Progress progress_;

@@ -198,6 +198,7 @@ class FieldOracle {
       if (!rows_.empty()) size += std::fabs(term.weight) * largest;
     }
     for (const ScoreTerm& term : query.terms) {
+      if (term.weight == 0) continue;
       double largest = 0;
       for (const Row& row : rows_) {
         const std::optional<double> value = value_of(row, term, query.missing);
@@ -221,7 +222,7 @@ class FieldOracle {
   // With Missing::skip, rows without a value that the query weighs have no score.
   bool has_score(const Row& row, const Query& query) const {
     for (const ScoreTerm& term : query.terms)
-      if (!value_of(row, term, query.missing)) return false;
+      if (term.weight != 0 && !value_of(row, term, query.missing)) return false;
     if (query.missing == Missing::fill) return true;
     for (std::size_t i = 0; i < num_attributes(); ++i)
       if (query.weights[i] != 0 && std::isnan(row.values[i])) return false;
@@ -292,12 +293,19 @@ class FieldOracle {
     if (const double* const number = std::get_if<double>(&term.origin)) return *number;
     if (const std::int64_t* const integer = std::get_if<std::int64_t>(&term.origin))
       return static_cast<double>(*integer);
+    if (const LargeInteger* const large = std::get_if<LargeInteger>(&term.origin))
+      return static_cast<double>(large->value);
     const __int128 nanoseconds = nanoseconds_of(std::get<std::string>(term.origin));
-    __int128 unit = __int128{86'400} * 1'000'000'000;
-    if (format.type == ColumnType::timestamp)
-      unit = 1'000'000'000 / static_cast<std::int64_t>(ticks_of(format));
-    const __int128 units = nanoseconds / unit - (nanoseconds % unit < 0 ? 1 : 0);
-    return static_cast<double>(static_cast<std::int64_t>(units)) / ticks_of(format);
+    if (format.type == ColumnType::timestamp) {
+      const __int128 unit = 1'000'000'000 / static_cast<std::int64_t>(ticks_of(format));
+      if (nanoseconds % unit == 0)
+        return static_cast<double>(static_cast<std::int64_t>(nanoseconds / unit)) / ticks_of(format);
+    }
+    const __int128 seconds = nanoseconds / 1'000'000'000 - (nanoseconds % 1'000'000'000 < 0 ? 1 : 0);
+    const double rest =
+        static_cast<double>(static_cast<std::int64_t>(nanoseconds - seconds * 1'000'000'000)) / 1e9;
+    const double sum = static_cast<double>(static_cast<std::int64_t>(seconds)) + rest;
+    return format.type == ColumnType::date ? sum / 86'400 : sum;
   }
 
   // None: the row misses the column, or the function does not take its value.
@@ -329,6 +337,7 @@ class FieldOracle {
   double with_terms(const Row& row, const Query& query, double score) const {
     std::vector<std::tuple<int, std::string, const ScoreTerm*>> order;
     for (ScoreTerm term : query.terms) {
+      if (term.weight == 0) continue;
       const bool is_condition = term.function == TermFunction::when;
       const bool is_equality = is_condition && term.condition.kind() == Filter::Kind::condition &&
                                term.condition.condition().comparison == Comparison::equal;
@@ -436,6 +445,8 @@ class FieldOracle {
     }
     if (const auto* integer = std::get_if<std::int64_t>(&literal))
       return order(number, static_cast<Exact>(*integer));
+    if (const auto* large = std::get_if<LargeInteger>(&literal))
+      return order(number, static_cast<Exact>(large->value));
     return order(number, static_cast<Exact>(std::get<double>(literal)));
   }
 

@@ -72,6 +72,8 @@ inline void check_fields(const Table& table) {
 inline void check_table(const Table& table) {
   require(!table.attributes.empty() && table.attributes.size() == table.columns.size(),
           "a column an attribute");
+  for (const Attribute& attribute : table.attributes)
+    require(attribute.format.type != ColumnType::text, "no attribute is of texts");
   for (const ColumnView& column : table.columns) check_column(column, table.num_rows);
   check_fields(table);
   require(table.ids.empty() || table.ids.size() == table.num_rows, "an id a row, or none");

@@ -528,7 +528,7 @@ TEST(CsvReader, ReadsSourcesThatHoldMoreThanTheySay) {
   for (int row = 0; row < 50'000; ++row) text += std::to_string(row) + "," + std::to_string(row % 7) + "\n";
   for (const ReadPolicy policy : {ReadPolicy::when_asked, ReadPolicy::ahead}) {
     UnderstatingSource source(text);
-    WindowStream windows(source, std::size_t{1} << 20, kMaxLineBytes, policy);
+    WindowStream windows(source, std::size_t{1} << 20, policy);
     std::string_view window = windows.next({});
     while (!windows.is_last()) window = windows.next(window);
     EXPECT_EQ(window, text);

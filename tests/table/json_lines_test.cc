@@ -100,11 +100,13 @@ TEST(JsonLines, IdsAndLabelsAreColumns) {
 }
 
 TEST(JsonLines, WhatIsNoObjectIsRefusedWithItsLine) {
-  EXPECT_EQ(fault_in(""), "t.jsonl:1: expected an object with names and values, found an empty file");
-  EXPECT_EQ(fault_in("\n \n"), "t.jsonl:1: expected an object with names and values, found an empty file");
+  EXPECT_EQ(fault_in(""), "t.jsonl:1: expected an object with names and values, found none");
+  EXPECT_EQ(fault_in("\n \n"), "t.jsonl:1: expected an object with names and values, found none");
   EXPECT_EQ(fault_in("{\"a\":1}\n[1]\n"), "t.jsonl:2: expected an object, found \"[1]\"");
   EXPECT_NE(fault_in("{\"a\":1}\n{\"a\":1\n").find("t.jsonl:2: expected an object of JSON: "),
             std::string::npos);
+  EXPECT_EQ(fault_in("{\"a\":1}\n{\"a\":nul}\n"), "t.jsonl:2: a word that is none of JSON's");
+  EXPECT_EQ(fault_in("{}\n{}"), "t.jsonl:1: expected an object with names and values, found none");
   EXPECT_NE(fault_in("{\"a\":1}\n\n{\"a\" 1}\n").find("t.jsonl:3: "), std::string::npos);
   EXPECT_NE(fault_in("{\"a\":tru}\n").find("t.jsonl:1: "), std::string::npos);
   EXPECT_NE(fault_in("{\"a\":\"\xFF\"}\n").find("t.jsonl:1: "), std::string::npos);
@@ -119,6 +121,26 @@ TEST(JsonLines, NamesThatComeLateAreRefused) {
   EXPECT_NE(fault_in(text + "{\"b\":1}\n").find("the name \"b\" does not occur in the first megabyte"),
             std::string::npos);
   EXPECT_EQ(names_of(read_lines("{\"a\":1}\n{\"b\":1}\n")), (Strings{"a", "b"}));
+}
+
+// Names that only rows after some have.
+TEST(JsonLines, EmptyObjectsBeforeTheFirstNameAreRows) {
+  const Table table = read_lines("{}\n{\"a\":1}\n");
+  EXPECT_EQ(table.num_rows, 2u);
+  EXPECT_TRUE(std::isnan(column_of(table, 0)[0]));
+}
+
+TEST(JsonLines, BatchesOfAFileHaveTheNamesOfItsFirstMegabyte) {
+  std::string text;
+  while (text.size() <= kSampleBytes / 2) text += "{\"a\":1}\n";
+  Numbers last;
+  read_json_lines_in_batches(std::make_unique<MemorySource>(text + "{\"a\":2,\"b\":3}"), "t.jsonl", {},
+                             {.batch_rows = 1'000'000}, [&](const TableBatch& batch) {
+                               for (const ColumnView& column : batch.rows.columns)
+                                 last.push_back(culmen::testing::element_at<double>(
+                                     column.data + (batch.rows.num_rows - 1) * sizeof(double)));
+                             });
+  EXPECT_EQ(last, (Numbers{2, 3}));
 }
 
 TEST(JsonLines, IsTheSameHoweverTheFileIsCut) {

@@ -94,6 +94,25 @@ TEST(Rejects, CellsOfRefusedRowsDoNotDecideTypes) {
   EXPECT_EQ(first.rows, Strings{"x,word"});
 }
 
+TEST(Rejects, CellsOfRefusedRowsDoNotDecideUnits) {
+  const std::string text = "a,b\n1,\"p\"q\n6,\"open\n7\xE2\x82\xAC,x\n";
+  for (const std::size_t bytes : {1u, 8u, 1000u}) {
+    Listed listed;
+    const Table table = read_text(text, listed.options({.attributes = {{"a"}}}),
+                                  {.window_bytes = bytes, .chunk_bytes = bytes});
+    EXPECT_EQ(listed.rows, (Strings{"1,\"p\"q", "6,\"open"})) << bytes;
+    EXPECT_EQ(column_of(table, 0), Numbers{7});
+  }
+}
+
+// No rows are left, and their refused cells say that an attribute has texts.
+TEST(Rejects, AnAttributeWhoseCellsAreAllRefusedIsNotOfTexts) {
+  Listed listed;
+  const Table table = read_text("a,b\n1225-06-01 12:30:00,2\nx,3\n", listed.options({.attributes = {{"a"}}}));
+  EXPECT_EQ(listed.rows.size(), 2u);
+  EXPECT_EQ(table.attributes[0].format.type, ColumnType::timestamp);
+}
+
 TEST(Rejects, AreTheSameHoweverTheTextIsCut) {
   constexpr std::string_view kRows[] = {"1,x,2\n",
                                         "2,\"a,b\",3\n",
