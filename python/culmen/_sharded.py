@@ -142,20 +142,26 @@ class ShardedIndex(ShardedSearchable):
         Coordinator(tasks, path, shards, overwrite).build(parts, choice, options)
 
     @classmethod
-    def open(cls, directory: Path, *, writable: bool = False, min_version: int = 0) -> ShardedIndex:
+    def open(
+        cls, directory: Path, *, writable: bool = False, min_version: int = 0, max_memory: int | None = None
+    ) -> ShardedIndex:
         """Opens the sharded index in a directory.
 
         Args:
             writable: locks the directory and allows changes; one driver at a time can write. Whoever serves a shard
                 writes to it.
             min_version: raises InvalidArgument if `version` is below.
+            max_memory: bytes that the shards share evenly, as Index.open takes it for one. Not with `writable`.
 
         Raises:
             NoIndex: there is no sharded index.
             FormatError, IoError: as Index.open, and IoError for a shard that is missing; the text names it. Searches
                 raise what they meet later.
         """
-        return cls._over(directory, ThreadEngine, writable, min_version)
+        most = 0 if max_memory is None else check_integer("max_memory", max_memory, 1, (1 << 64) - 1)
+        if most and writable:
+            raise InvalidArgument("max_memory is for readers: a writer needs its shards in memory")
+        return cls._over(directory, lambda directories: ThreadEngine(directories, most), writable, min_version)
 
     @classmethod
     def _over(

@@ -110,9 +110,10 @@ def part_of(answer: Any, asked: Version) -> Part:
 class Shard:
     """One shard of a table. Its methods are the messages; any number of threads may send them."""
 
-    def __init__(self, directory: str, device: int | None) -> None:
+    def __init__(self, directory: str, device: int | None, max_memory: int = 0) -> None:
         self._directory = directory
         self._device = device
+        self._max_memory = max_memory
         self._copy: _core.DeviceIndex | None = None  # of the newest version, on the device
         self._lock = threading.Lock()
         self._newest: _core.Index | None = None
@@ -258,7 +259,8 @@ class Shard:
 
     def _refreshed(self) -> Version:
         if self._newest is None:
-            self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0, "whole", 0))
+            loading = "on_touch" if self._max_memory else "whole"
+            self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0, loading, self._max_memory))
         elif not self._is_writable and self._newest.refresh() == "replaced":
             self._kept.clear()
             self._past_histories |= self._histories - {""}
@@ -281,10 +283,12 @@ class Shards:
 
     Args:
         device: the number of the GPU that answers what it can, from copies of the shards.
+        max_memory: bytes for what each shard has read on touch; 0: shards are read whole.
     """
 
-    def __init__(self, device: int | None = None) -> None:
+    def __init__(self, device: int | None = None, max_memory: int = 0) -> None:
         self._device = device
+        self._max_memory = max_memory
         self._lock = threading.Lock()
         self._shards: dict[str, Shard] = {}
 
@@ -304,7 +308,7 @@ class Shards:
 
     def _shard(self, directory: str) -> Shard:
         with self._lock:
-            return self._shards.setdefault(directory, Shard(directory, self._device))
+            return self._shards.setdefault(directory, Shard(directory, self._device, self._max_memory))
 
     def close(self) -> None:
         with self._lock:

@@ -1029,3 +1029,22 @@ def test_the_example_runs(engine):
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("the same answers\n")
     assert ("killed" in done.stdout) == bool(engine)
+
+
+def test_answers_within_a_limit_of_memory(tmp_path):
+    table = table_of(20_000, seed=37)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id")
+    culmen.ShardedIndex.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="id").close()
+    with culmen.ShardedIndex.open(tmp_path / "s", max_memory=1) as index:
+        for weights in ([1, 1, 1, 0], [0, -1, 2, 0], [3, 0, 0, 0]):
+            expected = whole.search(weights, 20)
+            assert index.search(weights, 20).ids.tolist() == expected.ids.tolist()
+            batch = np.array([weights, [1, 0, 0, 0]])
+            assert index.search(batch, 5).ids.tolist() == whole.search(batch, 5).ids.tolist()
+        # What was read once is read again.
+        os.truncate(next((tmp_path / "s" / "shard-1-0").glob("SNAP-*-leaves")), 200)
+        with pytest.raises(culmen.Error, match="leaves"):
+            index.search([1, 1, 1, 0], 20)
+    for wrong in ({"writable": True}, {"max_memory": 0}):
+        with pytest.raises(culmen.InvalidArgument, match="max_memory"):
+            culmen.ShardedIndex.open(tmp_path / "s", **{"max_memory": 1, **wrong})
