@@ -49,6 +49,15 @@ class RankCurve {
   // quantiles: of one attribute.
   explicit RankCurve(std::span<const double> quantiles);
 
+  // The values between which it is linear.
+  std::size_t size() const { return values_.size(); }
+  double value(std::size_t i) const { return values_[i]; }
+  // The first of them at which it is `rank` or more; the last if there is none.
+  double value_at(double rank) const {
+    const auto at = std::ranges::lower_bound(steps_, rank * num_steps_);
+    return values_[static_cast<std::size_t>(std::min(at, steps_.end() - 1) - steps_.begin())];
+  }
+
   // From 0 to 1.
   double operator()(double x) const {
     const std::size_t count = values_.num_at_most(x);

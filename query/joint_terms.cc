@@ -31,6 +31,31 @@ std::vector<NumberTerm> terms_of_attribute(const FunctionTerms& functions, std::
   return terms;
 }
 
+// The slope of a rank through the values that good rows have, by stored value; 0 if it is too steep for a chain.
+double slope_of(const NumberTerm& term) {
+  constexpr double kGood = 0.7, kBest = 0.97, kSteepest = 0x1p20;
+  const RankCurve& curve = *term.curve;
+  const bool rises = term.weight > 0;
+  const double from = curve.value_at(rises ? kGood : 1 - kBest),
+               to = curve.value_at(rises ? kBest : 1 - kGood);
+  const double slope = (term.negated ? -term.weight : term.weight) * (curve(to) - curve(from)) / (to - from);
+  const double most = std::fabs(slope) * std::fmax(std::fabs(term.minimum), std::fabs(term.maximum));
+  return most <= kSteepest * std::fabs(term.weight) ? slope : 0;  // also of NaN
+}
+
+// The most that a rank adds above a line through 0, from `first` to `last`: at an end, or where its slope changes.
+double highest_above(double slope, const NumberTerm& rank, double first, double last) {
+  const auto above = [&](double stored) {
+    return rank.weight * rank.value(rank.of_stored(stored)) - slope * stored;
+  };
+  double highest = std::fmax(above(first), above(last));
+  for (std::size_t i = 0; i < rank.curve->size(); ++i) {
+    const double stored = rank.negated ? -rank.curve->value(i) : rank.curve->value(i);
+    if (stored > first && stored < last) highest = std::fmax(highest, above(stored));
+  }
+  return highest;
+}
+
 bool is_joined(const JointTerms& joint, std::int32_t attribute) {
   return std::any_of(joint.attributes.begin(), joint.attributes.end(),
                      [&](const JointAttribute& joined) { return joined.attribute() == attribute; });
@@ -49,6 +74,10 @@ JointAttribute::JointAttribute(double weight, std::span<const NumberTerm> terms)
     // No value is outside of the range, where functions may not be numbers.
     const double first = std::fmax(minimum_ + static_cast<double>(c) * width - beyond, minimum_);
     const double last = std::fmin(minimum_ + static_cast<double>(c + 1) * width + beyond, maximum);
+    if (terms.size() == 1 && terms.front().function == TermFunction::rank) {
+      highest_[0][c] = highest_above(-weight, terms.front(), first, last);
+      continue;
+    }
     double sum = weight * (weight > 0 ? last : first);
     for (const NumberTerm& term : terms) sum += term.weight * term.highest_of_stored(first, last);
     highest_[0][c] = sum;
@@ -77,6 +106,8 @@ std::optional<JointTerms> join_terms(const ScoreChain& chain, const FunctionTerm
                                      std::span<const AttributeStats> stats, double largest) {
   JointTerms joint;
   std::vector<FunctionTerms::Term> others;
+  std::vector<Term> weights;
+  double of_slopes = 0;  // what they add at most, in size
   for (const FunctionTerms::Term& term : functions.terms()) {
     const auto* number = std::get_if<NumberTerm>(&term);
     if (number == nullptr || number->is_field || !has_range(*number)) {
@@ -86,7 +117,12 @@ std::optional<JointTerms> join_terms(const ScoreChain& chain, const FunctionTerm
     if (is_joined(joint, number->column)) continue;
     const double weight = weight_of(chain, number->column);
     const std::vector<NumberTerm> terms = terms_of_attribute(functions, number->column);
-    if (weight == 0 && terms.size() == 1) {
+    if (weight == 0 && terms.size() == 1 && number->function == TermFunction::rank) {
+      const double slope = slope_of(*number);
+      weights.push_back({number->column, slope});
+      of_slopes += std::fabs(slope) * std::fmax(std::fabs(number->minimum), std::fabs(number->maximum));
+      joint.attributes.emplace_back(-slope, terms);
+    } else if (weight == 0 && terms.size() == 1) {
       others.push_back(term);  // its own bound is as tight
     } else {
       joint.attributes.emplace_back(weight, terms);
@@ -94,14 +130,14 @@ std::optional<JointTerms> join_terms(const ScoreChain& chain, const FunctionTerm
   }
   if (joint.attributes.empty()) return std::nullopt;
   joint.functions = FunctionTerms(std::move(others));
-  std::vector<Term> weights;
   for (int t = 0; t < chain.num_terms; ++t)
     if (!is_joined(joint, chain.terms[t].attribute)) weights.push_back(chain.terms[t]);
   if (weights.empty()) weights.push_back({0, 0.0});
+  std::ranges::sort(weights, {}, &Term::attribute);
   const ScoreChain of_others = {weights.data(), static_cast<int>(weights.size()), chain.offset};
   joint.others = make_bound_plan(of_others, where, snapshot, stats);
   const double roundings = 8.0 * (chain.num_terms + static_cast<double>(functions.terms().size())) + 64.0;
-  const double error = roundings * 0x1p-53 * largest + 0x1p-1000;
+  const double error = roundings * 0x1p-53 * (largest + of_slopes) + 0x1p-1000;
   joint.others.base += error;
   if (joint.others.capped) joint.others.capped->base += error;
   return joint;

@@ -2,6 +2,9 @@
 // several functions. The best of each part may be at another value, so that bounds of the parts add up to more than any
 // row has. Here an attribute's parts are bounded together, by a table over its range.
 //
+// A rank is taken apart in the same way: into a weight, its slope where good rows have their values, which the chain bounds
+// together with those of other attributes, and the rest, which a table bounds. Box bounds of ranks alone prune little.
+//
 // These bounds are not chains like the score's own; what rounding may lose is added to them once.
 #pragma once
 
@@ -40,11 +43,11 @@ class JointAttribute {
 
 struct JointTerms {
   std::vector<JointAttribute> attributes;
-  BoundPlan others;         // a bound of the weights of other attributes
+  BoundPlan others;         // a bound of the weights of other attributes, and of the slopes of ranks
   FunctionTerms functions;  // those that `attributes` does not cover
 };
 
-// Nothing if no attribute counts more than once. stats: of the stored values of all rows that are ranked. largest:
+// Nothing if no attribute counts more than once and none is ranked. stats: of the stored values of all rows that are ranked. largest:
 // FunctionTerms::largest().
 std::optional<JointTerms> join_terms(const ScoreChain& chain, const FunctionTerms& functions,
                                      std::span<const RangePredicate> where, const Snapshot& snapshot,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,6 +106,48 @@ TEST(JointAttribute, BoundsTheSumOfItsPartsOverAnyRange) {
           size += std::fabs(value);
         }
         ASSERT_LE(sum, bound + 0x1p-48 * size) << "trial " << trial;
+      }
+    }
+  }
+}
+
+// With a weight that takes its slope away, so that a chain has it.
+TEST(JointAttribute, BoundsARankAboveALine) {
+  Random random(3);
+  for (int trial = 0; trial < 500; ++trial) {
+    std::vector<double> quantiles;
+    const double base = random.chance(0.3) ? 1e9 : 0, spread = std::exp2(random.uniform(-20, 20));
+    for (std::uint64_t i = 1 + random.below(random.pick({1, 10, 257})); i > 0; --i)
+      quantiles.push_back(base +
+                          spread * (random.chance(0.5) ? random.unit() : std::exp(random.uniform(0, 5))));
+    std::ranges::sort(quantiles);
+    NumberTerm term = {.function = TermFunction::rank,
+                       .weight = random.uniform(-2, 2),
+                       .origin = 0,
+                       .scale = 1,
+                       .is_field = false,
+                       .column = 0,
+                       .negated = random.chance(0.3)};
+    term.curve = std::make_shared<const RankCurve>(quantiles);
+    term.minimum = quantiles.front() - spread * random.unit();
+    term.maximum = quantiles.back() + spread * (0.001 + random.unit());
+    if (term.negated) term.minimum = -std::exchange(term.maximum, -term.minimum);
+    const double weight = random.uniform(-2, 2) / spread;
+    const JointAttribute joint(weight, std::span(&term, 1));
+    for (int range = 0; range < 20; ++range) {
+      double first = random.uniform(term.minimum, term.maximum);
+      double last = random.chance(0.2) ? first : random.uniform(term.minimum, term.maximum);
+      if (first > last) std::swap(first, last);
+      for (int row = 0; row < 40; ++row) {
+        const double quantile = quantiles[random.below(quantiles.size())];
+        const double stored = row == 0   ? first
+                              : row == 1 ? last
+                              : row < 20 ? std::clamp(term.negated ? -quantile : quantile, first, last)
+                                         : random.uniform(first, last);
+        const double of_rank = term.weight * term.value(term.of_stored(stored));
+        const double size = std::fabs(weight * stored) + std::fabs(of_rank);
+        ASSERT_LE(weight * stored + of_rank, joint.highest(first, last) + 0x1p-48 * size)
+            << "trial " << trial;
       }
     }
   }
