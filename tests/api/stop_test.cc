@@ -14,6 +14,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
+#include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/stops.h"
 
@@ -41,7 +42,7 @@ class StoppingSum {
 
 TEST(Stop, EndsSearchesOfEveryEngine) {
   Random random(1);
-  expect_stops(uniform_index(random, 20'000),
+  expect_stops(uniform_index(random, kSanitized ? 2'000 : 20'000),
                {Engine::automatic, Engine::scan, Engine::ta, Engine::gta, Engine::bounded});
 }
 

@@ -10,6 +10,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/cases.h"
+
 namespace culmen {
 namespace {
 
@@ -62,7 +64,7 @@ std::vector<double> random_values(std::mt19937_64& random) {
 }
 
 TEST(Moments, HaveTheNearestMeanAndDeviation) {
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::num_cases(600); ++seed) {
     std::mt19937_64 random(seed);
     const std::vector<double> values = random_values(random);
     const Moments moments = moments_of(values);
@@ -73,7 +75,7 @@ TEST(Moments, HaveTheNearestMeanAndDeviation) {
 }
 
 TEST(Moments, AreOfTheNumbersAlone) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::num_cases(300); ++seed) {
     std::mt19937_64 random(seed);
     std::vector<double> values = random_values(random);
     const std::vector<double> others = random_values(random);
@@ -123,7 +125,7 @@ TEST(Moments, HaveTheirWordsInOneOrder) {
 }
 
 TEST(Moments, ComeBackFromTheirWords) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::num_cases(300); ++seed) {
     std::mt19937_64 random(seed);
     const Moments moments = moments_of(random_values(random));
     std::vector<std::uint64_t> words = moments.words();

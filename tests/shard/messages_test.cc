@@ -11,6 +11,7 @@
 #include "culmen/shard_messages.h"
 #include "culmen/statistics.h"
 #include "index/spreads.h"
+#include "tests/cases.h"
 #include "tests/field_queries.h"
 #include "tests/harness.h"
 
@@ -93,7 +94,7 @@ void expect_equal(const Query& a, const Query& b) {
 }
 
 TEST(ShardMessages, QueriesComeBackFromTheirBytes) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
     Random random(seed);
     const std::vector<Query> queries = random_queries(random);
     const std::vector<std::byte> bytes = encode(queries);
@@ -105,7 +106,7 @@ TEST(ShardMessages, QueriesComeBackFromTheirBytes) {
 }
 
 TEST(ShardMessages, AFilterComesBackFromItsBytes) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
     Random random(seed);
     RowSource source(random, Precision::float64, random_width(random, 8));
     const FieldOracle oracle(source.schema(), source.draw_many(random.below(40)), {});
@@ -144,7 +145,7 @@ TEST(ShardMessages, AFilterThatIsNestedTooDeepIsRefused) {
 }
 
 TEST(ShardMessages, AnswersComeBackFromTheirBytes) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
     Random random(seed);
     const std::vector<ShardAnswer> answers = random_answers(random);
     const std::vector<std::byte> bytes = encode(answers);
@@ -160,7 +161,7 @@ TEST(ShardMessages, AnswersComeBackFromTheirBytes) {
 }
 
 TEST(ShardMessages, MergingSortsAllHits) {
-  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(500); ++seed) {
     Random random(seed);
     std::vector<ShardAnswer> answers = random_answers(random);
     std::vector<Answer> expected;
@@ -191,7 +192,7 @@ TEST(ShardMessages, AFloorRaisesTheMinimumScore) {
 }
 
 TEST(TableStatistics, ComeBackFromTheirBytes) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
     Random random(seed);
     const TableStatistics statistics = random_statistics(random);
     const std::vector<std::byte> bytes = encode(statistics);
