@@ -52,6 +52,7 @@ class RankCurve {
   // The values between which it is linear.
   std::size_t size() const { return values_.size(); }
   double value(std::size_t i) const { return values_[i]; }
+  std::size_t num_at_most(double x) const { return values_.num_at_most(x); }
   // The first of them at which it is `rank` or more; the last if there is none.
   double value_at(double rank) const {
     const auto at = std::ranges::lower_bound(steps_, rank * num_steps_);

@@ -49,11 +49,16 @@ double highest_above(double slope, const NumberTerm& rank, double first, double 
     return rank.weight * rank.value(rank.of_stored(stored)) - slope * stored;
   };
   double highest = std::fmax(above(first), above(last));
-  for (std::size_t i = 0; i < rank.curve->size(); ++i) {
-    const double stored = rank.negated ? -rank.curve->value(i) : rank.curve->value(i);
-    if (stored > first && stored < last) highest = std::fmax(highest, above(stored));
-  }
+  const RankCurve& curve = *rank.curve;
+  const double from = rank.negated ? -last : first, to = rank.negated ? -first : last;
+  for (std::size_t i = curve.num_at_most(from); i < curve.size() && curve.value(i) < to; ++i)
+    highest = std::fmax(highest, above(rank.negated ? -curve.value(i) : curve.value(i)));
   return highest;
+}
+
+// A rank of one value, or of none, is the same on all rows beside it.
+bool has_slope(const NumberTerm& term) {
+  return term.function == TermFunction::rank && term.curve->size() > 1;
 }
 
 bool is_joined(const JointTerms& joint, std::int32_t attribute) {
@@ -117,7 +122,7 @@ std::optional<JointTerms> join_terms(const ScoreChain& chain, const FunctionTerm
     if (is_joined(joint, number->column)) continue;
     const double weight = weight_of(chain, number->column);
     const std::vector<NumberTerm> terms = terms_of_attribute(functions, number->column);
-    if (weight == 0 && terms.size() == 1 && number->function == TermFunction::rank) {
+    if (weight == 0 && terms.size() == 1 && has_slope(*number)) {
       const double slope = slope_of(*number);
       weights.push_back({number->column, slope});
       of_slopes += std::fabs(slope) * std::fmax(std::fabs(number->minimum), std::fabs(number->maximum));

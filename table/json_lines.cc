@@ -47,7 +47,7 @@ class JsonLinesSource : public ByteSource {
     std::size_t done = take(out, num_bytes);
     while (done < num_bytes && !is_at_end_) {
       // The names of the columns are those of a megabyte.
-      const std::size_t wanted = names_.empty() ? kSampleBytes : kReadBytes;
+      const std::size_t wanted = bytes_to_read(*lines_, names_.empty() ? kSampleBytes : kReadBytes);
       const std::size_t begin = pending_.size();
       pending_.resize(begin + wanted);
       pending_.resize(begin + lines_->read(pending_.data() + begin, wanted));
