@@ -124,11 +124,11 @@ class Engine(ABC):
 
 
 class ThreadEngine(Engine):
-    """All shards in this process, a thread each. max_memory: as of Shards, for all of them together."""
+    """All shards in this process, a thread each. max_memory: as of Shards."""
 
     def __init__(self, directories: Sequence[str], max_memory: int = 0) -> None:
         super().__init__(directories)
-        self._shards = Shards(max_memory=max(1, max_memory // max(1, len(directories))) if max_memory else 0)
+        self._shards = Shards(max_memory=max_memory)
         self._pool = ThreadPoolExecutor(max_workers=max(1, len(directories)), thread_name_prefix="culmen")
 
     @property

@@ -158,18 +158,26 @@ class ShardedIndex(ShardedSearchable):
             FormatError, IoError: as Index.open, and IoError for a shard that is missing; the text names it. Searches
                 raise what they meet later.
         """
-        most = 0 if max_memory is None else check_integer("max_memory", max_memory, 1, (1 << 64) - 1)
-        if most and writable:
-            raise InvalidArgument("max_memory is for readers: a writer needs its shards in memory")
-        return cls._over(directory, lambda directories: ThreadEngine(directories, most), writable, min_version)
+        return cls._over(directory, ThreadEngine, writable, min_version, max_memory)
 
     @classmethod
     def _over(
-        cls: type[S], directory: Path, make_engine: Callable[[Sequence[str]], Engine], writable: bool, min_version: int
+        cls: type[S],
+        directory: Path,
+        make_engine: Callable[[Sequence[str], int], Engine],
+        writable: bool,
+        min_version: int,
+        max_memory: int | None,
     ) -> S:
+        """make_engine: of directories, and bytes for each shard; 0: there is no limit."""
+        most = 0 if max_memory is None else check_integer("max_memory", max_memory, 1, (1 << 64) - 1)
+        if most and writable:
+            raise InvalidArgument("max_memory is for readers: a writer needs its shards in memory")
         index = object.__new__(cls)
         index._path = os.path.abspath(os.fsdecode(directory))
-        index._make_engine = make_engine
+        index._make_engine = lambda directories: make_engine(
+            directories, max(1, most // max(1, len(directories))) if most else 0
+        )
         index._is_writable = writable
         index._writing = threading.Lock()
         index._writer = None

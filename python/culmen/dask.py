@@ -65,9 +65,9 @@ def _current_client() -> Any:
         raise InvalidArgument("there is no Dask client: make one, Client(LocalCluster()), or pass client=...") from None
 
 
-def _call(device: int | None, directory: str, method: str, *arguments: Any) -> Any:
+def _call(kind: tuple[int | None, int], directory: str, method: str, *arguments: Any) -> Any:
     """A task."""
-    return _distributed().get_worker().plugins[_PLUGIN].shards_on(device).call(directory, method, *arguments)
+    return _distributed().get_worker().plugins[_PLUGIN].shards_of(kind).call(directory, method, *arguments)
 
 
 def _plugin() -> Any:
@@ -79,15 +79,16 @@ def _plugin() -> Any:
 
         def setup(self, worker: Any) -> None:
             self.lock = threading.Lock()
-            self.shards: dict[int | None, Shards] = {}
+            self.shards: dict[tuple[int | None, int], Shards] = {}
 
         def teardown(self, worker: Any) -> None:
             for shards in self.shards.values():
                 shards.close()
 
-        def shards_on(self, device: int | None) -> Shards:
+        def shards_of(self, kind: tuple[int | None, int]) -> Shards:
+            """kind: the arguments of Shards."""
             with self.lock:
-                return self.shards.setdefault(device, Shards(device))
+                return self.shards.setdefault(kind, Shards(*kind))
 
     return ShardPlugin()
 
@@ -95,9 +96,11 @@ def _plugin() -> Any:
 class DaskEngine(Engine):
     """Calls are tasks, each on the worker that has the shard open, or on any other if that one is gone."""
 
-    def __init__(self, client: Client | None, device: int | None, directories: Sequence[str]) -> None:
+    def __init__(
+        self, client: Client | None, device: int | None, directories: Sequence[str], max_memory: int = 0
+    ) -> None:
         super().__init__(directories)
-        self._device = device
+        self._kind = device, max_memory
         self._client: Any = client or _current_client()
         self._client.register_plugin(_plugin())
         self._workers: dict[str, int] = {}  # the threads of each
@@ -137,9 +140,9 @@ class DaskEngine(Engine):
                 self._homes[shard] = home = min(counts, key=lambda address: (counts[address], address))
             return home if home in counts else None
 
-    def address_of(self, shard: int) -> tuple[int | None, str]:
+    def address_of(self, shard: int) -> tuple[tuple[int | None, int], str]:
         """The first arguments of a task."""
-        return self._device, self.directories[shard]
+        return self._kind, self.directories[shard]
 
     def place_of(self, shard: int, method: str) -> dict[str, Any]:
         """Where a task runs, for Dask."""
@@ -287,6 +290,7 @@ class ShardedIndex(_ShardedIndex):
         *,
         writable: bool = False,
         min_version: int = 0,
+        max_memory: int | None = None,
         client: Client | None = None,
         device: str | None = None,
     ) -> ShardedIndex:
@@ -305,7 +309,13 @@ class ShardedIndex(_ShardedIndex):
         """
         number = device_number(device)
         on = None if number < 0 else number
-        return cls._over(directory, lambda directories: DaskEngine(client, on, directories), writable, min_version)
+        return cls._over(
+            directory,
+            lambda directories, most: DaskEngine(client, on, directories, most),
+            writable,
+            min_version,
+            max_memory,
+        )
 
     def _search_many(self, questions: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
         """Of a Dask DataFrame or Bag another one, which is answered when it is computed: about the versions of now, in

@@ -47,8 +47,8 @@ def _ray() -> Any:
 class _ShardActor:
     """Serves a shard. The constructor opens nothing: an actor whose constructor fails is never started again."""
 
-    def __init__(self, device: int | None) -> None:
-        self._shards = Shards(device)
+    def __init__(self, device: int | None, max_memory: int) -> None:
+        self._shards = Shards(device, max_memory)
 
     def call(self, message: bytes) -> bytes:
         """Ray carries bytes as they are, and would pickle each argument and array on its own."""
@@ -65,32 +65,33 @@ def _require_gpus(num_gpus: float, num_actors: int) -> None:
 class RayEngine(Engine):
     """An actor a shard, found by a name that the shard's directory determines."""
 
-    def __init__(self, directories: Sequence[str], options: dict[str, Any]) -> None:
+    def __init__(self, directories: Sequence[str], options: dict[str, Any], max_memory: int = 0) -> None:
         super().__init__(directories)
         self.options = options
+        self.max_memory = max_memory
         _require_gpus(options.get("num_gpus", 0), len(directories))
-        self._actors = [self._actor(directory, options) for directory in directories]
+        self._actors = [self._actor(directory) for directory in directories]
         self._num_workers = min(len(directories), max(1, int(_ray().cluster_resources().get("CPU", 1))))
 
-    @staticmethod
-    def _actor(directory: str, options: dict[str, Any]) -> Any:
+    def _actor(self, directory: str) -> Any:
         """Calls are not repeated by Ray: the driver does, which knows when to give up."""
-        on_gpu = options.get("num_gpus", 0) > 0
+        on_gpu = self.options.get("num_gpus", 0) > 0
         key = hashlib.sha256(directory.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        limit = f"-{self.max_memory}" if self.max_memory else ""
         return (
             _ray()
             .remote(_ShardActor)
             .options(
-                name=f"shard-{key}-gpu" if on_gpu else f"shard-{key}",
+                name=f"shard-{key}-gpu{limit}" if on_gpu else f"shard-{key}{limit}",
                 namespace=_NAMESPACE,
                 lifetime="detached",
                 get_if_exists=True,
                 max_restarts=-1,
                 max_concurrency=_MAX_CONCURRENCY,
                 scheduling_strategy="SPREAD",
-                **options,
+                **self.options,
             )
-            .remote(0 if on_gpu else None)
+            .remote(0 if on_gpu else None, self.max_memory)
         )
 
     @property
@@ -115,7 +116,7 @@ class RayEngine(Engine):
         try:
             return pickle.loads(ray.get(call))
         except ray.exceptions.ActorDiedError as error:  # for good: somebody has ended it
-            self._actors[shard] = self._actor(self.directories[shard], self.options)
+            self._actors[shard] = self._actor(self.directories[shard])
             return WorkerLost(str(error))
         except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
             return WorkerLost(str(error))
@@ -186,6 +187,7 @@ class ShardedIndex(_ShardedIndex):
         *,
         writable: bool = False,
         min_version: int = 0,
+        max_memory: int | None = None,
         num_cpus: float | None = None,
         num_gpus: float | None = None,
         memory: float | None = None,
@@ -205,13 +207,22 @@ class ShardedIndex(_ShardedIndex):
         """
         given = {"num_cpus": num_cpus, "num_gpus": num_gpus, "memory": memory}
         options = {name: value for name, value in given.items() if value is not None}
-        return cls._over(directory, lambda directories: RayEngine(directories, options), writable, min_version)
+        return cls._over(
+            directory,
+            lambda directories, most: RayEngine(directories, options, most),
+            writable,
+            min_version,
+            max_memory,
+        )
 
     def _search_many(self, questions: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
         """Of a Ray Data set, a data set, which is answered as it is read."""
         if not hasattr(questions, "map_batches"):
             return super()._search_many(questions, k, rest)
-        arguments = (self._path, self._engine.options, k, rest)
+        options = dict(self._engine.options)
+        if self._engine.max_memory:
+            options["max_memory"] = self._engine.max_memory * self.num_shards
+        arguments = (self._path, options, k, rest)
         return questions.map_batches(
             _Asker, fn_constructor_args=arguments, batch_format="pyarrow", batch_size=AT_ONCE, concurrency=1
         )

@@ -1031,11 +1031,11 @@ def test_the_example_runs(engine):
     assert ("killed" in done.stdout) == bool(engine)
 
 
-def test_answers_within_a_limit_of_memory(tmp_path):
+def test_answers_within_a_limit_of_memory(cluster, tmp_path):
     table = table_of(20_000, seed=37)
     whole = culmen.Index.build(table, ATTRIBUTES, id="id")
-    culmen.ShardedIndex.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="id").close()
-    with culmen.ShardedIndex.open(tmp_path / "s", max_memory=1) as index:
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="id").close()
+    with cluster.open(tmp_path / "s", max_memory=1) as index:
         for weights in ([1, 1, 1, 0], [0, -1, 2, 0], [3, 0, 0, 0]):
             expected = whole.search(weights, 20)
             assert index.search(weights, 20).ids.tolist() == expected.ids.tolist()
@@ -1047,4 +1047,4 @@ def test_answers_within_a_limit_of_memory(tmp_path):
             index.search([1, 1, 1, 0], 20)
     for wrong in ({"writable": True}, {"max_memory": 0}):
         with pytest.raises(culmen.InvalidArgument, match="max_memory"):
-            culmen.ShardedIndex.open(tmp_path / "s", **{"max_memory": 1, **wrong})
+            cluster.open(tmp_path / "s", **{"max_memory": 1, **wrong})
