@@ -138,8 +138,6 @@ def _text(value: Any) -> str | None:
 
 def id_of(given: Any, id_type: IdType) -> int | None:
     """As the extension has it; None for an integer that no index has."""
-    if isinstance(given, str):
-        raise InvalidArgument(f"the ids of this index are integers, which {given!r} is not")
     number = operator.index(given)
     if id_type == "uint64":
         number -= 1 << 63
