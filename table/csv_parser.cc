@@ -313,9 +313,14 @@ std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
 void CsvParser::count_id(const RecordSplitter& record) {
   const CsvField& field = record.fields()[*schema_.id];
   std::string scratch;
+  const std::string_view text = field_value(field, scratch);
   CellKinds kinds;
-  kinds.add(schema_.form, field_value(field, scratch), field.quoted, true);
-  if (!kinds.is_empty()) ++(kinds.type() == CellType::text ? num_text_ids_ : num_other_ids_);
+  kinds.add(schema_.form, text, field.quoted, true);
+  if (kinds.is_empty()) return;
+  // Integers that float64 does not hold are texts to columns that are ranked.
+  const bool is_text =
+      kinds.type() == CellType::text && parse_cell_id(text, {}).kind == NumberKind::not_a_number;
+  ++(is_text ? num_text_ids_ : num_other_ids_);
 }
 
 // Whether a record will be refused whatever is found to be in the other columns: a wrong id, or a text in an attribute.
