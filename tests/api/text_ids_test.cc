@@ -63,7 +63,7 @@ struct Values {
   friend bool operator==(const Values&, const Values&) = default;
 };
 
-// Skus by their texts, whose few values make most scores tie. A map of strings has the order of bytes.
+// Rows by their texts, whose few values make most scores tie. A map of strings has the order of bytes.
 using Skus = std::map<std::string, Values>;
 
 constexpr std::size_t kSkuAttributes = 2;
@@ -332,7 +332,21 @@ TEST(TextIds, AnswersAreThoseOfTheTexts) {
   }
 }
 
-// Skus that come one by one directly after another, until the numbers between them are used up many times.
+template <typename Error>
+std::string problem_of(const auto& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no exception";
+}
+
+void expect_says(const std::string& text, const std::string& words) {
+  EXPECT_NE(text.find(words), std::string::npos) << text;
+}
+
+// Rows that come one by one directly after another, until the numbers between them are used up many times.
 TEST(TextIds, CrowdedTextsGetRoom) {
   Random random(1);
   Skus rows = {{"m", sku_values(random)}, {"mz", sku_values(random)}, {"n", sku_values(random)}};
@@ -341,14 +355,24 @@ TEST(TextIds, CrowdedTextsGetRoom) {
   Index index = Index::open(directory.path() / "index", {.writable = true, .durability = Durability::os});
   const auto id_of = [&](std::string_view text) { return index.find_texts(std::span(&text, 1)).front().id; };
   std::map<std::string, std::int64_t> ids;  // as they were at first
-  for (std::size_t length = 1; length <= 300; ++length) {
-    const Skus row = {{"m" + std::string(length, 'a') + "z", sku_values(random)}};
+  for (int depth = 1; depth <= 300; ++depth) {
+    const Skus row = {{nested_text(depth), sku_values(random)}};
     EXPECT_EQ(index.insert(SkuTable(row, random).view()).inserted, 1u);
     rows.insert(*row.begin());
     ids[row.begin()->first] = id_of(row.begin()->first);
   }
   EXPECT_TRUE(std::ranges::any_of(ids, [&](const auto& one) { return id_of(one.first) != one.second; }))
       << "no row was moved";
+  // Rows that a refused batch would move are rows of the index to it.
+  for (int depth = 301; depth < 320; ++depth) {
+    const Skus row = {{nested_text(depth), sku_values(random)}};
+    Skus both = row;
+    both.insert(*rows.find(nested_text(depth - 1)));
+    expect_says(problem_of<RowError>([&] { index.insert(SkuTable(both, random).view()); }),
+                "is already in the index");
+    index.insert(SkuTable(row, random).view());
+    rows.insert(*row.begin());
+  }
   check_index(index, rows, random);
   check_index(Index::open(directory.path() / "index"), rows, random);
 }
@@ -385,20 +409,6 @@ TEST(TextIds, ADirectoryIsTheSameWhateverTheThreads) {
   const Index one = Index::build(table.view(), {.num_threads = 1});
   const Index two = Index::build(table.view(), {.num_threads = 2});
   for (const auto& row : rows) EXPECT_EQ(one.get(row.first), two.get(row.first));
-}
-
-template <typename Error>
-std::string problem_of(const auto& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no exception";
-}
-
-void expect_says(const std::string& text, const std::string& words) {
-  EXPECT_NE(text.find(words), std::string::npos) << text;
 }
 
 TEST(TextIds, OneOfSeveralRowsWithATextIsKept) {
