@@ -13,6 +13,7 @@
 #include "index/build/bulk_load.h"
 #include "index/build/partition_cuts.h"
 #include "index/build/table_quantiles.h"
+#include "index/build/text_table.h"
 #include "index/find_rows.h"
 #include "index/read_session.h"
 #include "index/row_subset.h"
@@ -66,27 +67,41 @@ DeviceLoad load_with_gaps(const TableView& table, const BuildOptions& options) {
   return loaded;
 }
 
+DeviceLoad load_with_ids(const TableView& table, const BuildOptions& options) {
+  if (table.ids.empty() && !table.dropped_rows.empty()) return load_with_gaps(table, options);
+  return with_distinct_ids(table, options.duplicates,
+                           [&](const TableView& distinct) { return load(distinct, options); });
+}
+
+// Numbers stand in for the ids.
+DeviceLoad load_with_texts(const TableView& table, const BuildOptions& options) {
+  const std::vector<std::int64_t> ids =
+      with_threads(options.num_threads, [&] { return ids_of_texts(table, options.duplicates); });
+  TableView numbered = table;
+  numbered.ids = ids;
+  return load_with_ids(numbered, options);
+}
+
 }  // namespace
 
 Index::Index(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
 Index Index::build(const TableView& table, const BuildOptions& options) {
   const FloatingPointScope floating_point;
-  const bool has_gaps = table.ids.empty() && !table.dropped_rows.empty();
-  DeviceLoad loaded = has_gaps ? load_with_gaps(table, options)
-                               : with_distinct_ids(table, options.duplicates, [&](const TableView& distinct) {
-                                   return load(distinct, options);
-                                 });
+  DeviceLoad loaded =
+      table.id_type == IdType::text ? load_with_texts(table, options) : load_with_ids(table, options);
   const std::vector<int> devices = devices_that_build(options);
   return Index(std::make_shared<Core>(std::move(loaded), devices.size() == 1 ? devices.front() : kNoDevice));
 }
 
 Index Index::create(const Schema& schema, const BuildOptions& options) {
+  if (schema.id_type == IdType::text && schema.has_labels)
+    throw InvalidArgument("an index whose ids are texts has no labels besides");
   static constexpr std::uint64_t kNoLabel[] = {0};
   TableView table;
   table.attributes = schema.attributes;
   table.columns.assign(schema.attributes.size(), std::span<const double>());
-  if (schema.has_labels) table.labels.offsets = kNoLabel;
+  if (schema.has_labels || schema.id_type == IdType::text) table.labels.offsets = kNoLabel;
   table.fields = schema.fields;
   for (const Field& field : schema.fields)
     table.field_views.push_back(field.is_text() ? FieldView(TextView{{{}, kNoLabel}})
@@ -144,6 +159,10 @@ std::uint64_t Index::erase_where(const Filter& where) {
 
 std::uint64_t Index::erase(std::span<const std::int64_t> ids) {
   return write(WriteBatch().erase(ids)).erased;
+}
+
+std::uint64_t Index::erase(std::span<const std::string_view> texts) {
+  return write(WriteBatch().erase(texts)).erased;
 }
 
 WriteResult Index::write(const WriteBatch& batch, const WriteOptions& options) {
@@ -206,16 +225,51 @@ std::optional<Row> Index::get(std::int64_t id) const {
 std::vector<std::optional<Row>> Index::get(std::span<const std::int64_t> ids) const {
   const FloatingPointScope floating_point;
   require_memory(ids);
-  const std::shared_ptr<const Snapshot> version = held_by(core_, kIndexHandle).version();
+  Core& core = held_by(core_, kIndexHandle);
+  return core.rows_with(*core.version(), ids);
+}
+
+std::vector<std::optional<Row>> Index::Core::rows_with(const Snapshot& version,
+                                                       std::span<const std::int64_t> ids) {
   std::vector<std::optional<Row>> rows;
   bool by_id_map;
-  for (const std::uint64_t row : held_by(core_, kIndexHandle).find_rows(*version, ids, by_id_map)) {
+  for (const std::uint64_t row : find_rows(version, ids, by_id_map)) {
     rows.emplace_back();
     if (row == kNowhere) continue;
-    const RowPlace place = place_of(*version, row);
+    const RowPlace place = place_of(version, row);
     rows.back() = read_row(place.tree, place.row);
   }
   return rows;
+}
+
+std::optional<Row> Index::get(std::string_view text) const {
+  return get(std::span(&text, 1)).front();
+}
+
+std::vector<std::optional<Row>> Index::get(std::span<const std::string_view> texts) const {
+  const FloatingPointScope floating_point;
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> version = core.version();
+  std::vector<std::int64_t> ids;
+  std::vector<std::size_t> found;  // of which texts they are
+  const std::vector<TextPlace> places = core.find_texts(version, texts);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!places[i].is_there) continue;
+    ids.push_back(places[i].id);
+    found.push_back(i);
+  }
+  std::vector<std::optional<Row>> rows(texts.size()), of_ids = core.rows_with(*version, ids);
+  for (std::size_t i = 0; i < found.size(); ++i) rows[found[i]] = std::move(of_ids[i]);
+  return rows;
+}
+
+bool Index::contains(std::string_view text) const {
+  return find_texts(std::span(&text, 1)).front().is_there;
+}
+
+std::vector<TextPlace> Index::find_texts(std::span<const std::string_view> texts) const {
+  Core& core = held_by(core_, kIndexHandle);
+  return core.find_texts(core.version(), texts);
 }
 
 bool Index::contains(std::int64_t id) const {
@@ -245,7 +299,7 @@ bool advises_compact(const IndexInfo& info) {
 }
 
 std::int64_t shown_next_id(const Snapshot& s) {
-  return s.id_type == IdType::uint64 ? 0 : std::max<std::int64_t>(s.next_id, 0);
+  return s.id_type == IdType::int64 ? std::max<std::int64_t>(s.next_id, 0) : 0;
 }
 
 IndexInfo info_of(const Snapshot& s) {
@@ -267,7 +321,7 @@ IndexInfo info_of(const Snapshot& s) {
                            s.height > 0 && s.arena->child_zones(s.root).zones(f).gaps.some_missing != 0,
                            s.dictionaries[f] == nullptr ? 0 : s.dictionaries[f]->size()});
   info.value_type = s.value_type;
-  info.has_labels = s.has_labels;
+  info.has_labels = s.has_labels && s.id_type != IdType::text;
   info.id_type = s.id_type;
   info.partitioning = s.partitioner->kind();
   info.shells = lacks_shells(*s.partitioner) ? Shells::none : Shells::sums;
@@ -346,7 +400,8 @@ TableStatistics Index::statistics(Scale scale) const {
 
 Schema Index::schema() const {
   const std::shared_ptr<const Snapshot> s = held_by(core_, kIndexHandle).version();
-  return {s->attributes, s->has_labels, s->fields, s->id_name, s->label_name, s->id_type};
+  const bool has_labels = s->has_labels && s->id_type != IdType::text;
+  return {s->attributes, has_labels, s->fields, s->id_name, s->label_name, s->id_type};
 }
 
 std::vector<double> Index::weights(std::span<const std::pair<std::string, double>> named) const {

@@ -26,6 +26,7 @@
 #include "gpu/build/device_load.h"
 #include "index/published.h"
 #include "index/snapshot.h"
+#include "index/text_rows.h"
 #include "index/write/live_index.h"
 #include "query/resolved_query.h"
 
@@ -96,6 +97,9 @@ class Index::Core {
   // For each id its row, or kNowhere. Sets by_id_map to whether no pass over all ids was needed.
   std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const std::int64_t> ids,
                                        bool& by_id_map);
+  std::vector<std::optional<Row>> rows_with(const Snapshot& version, std::span<const std::int64_t> ids);
+  std::vector<TextPlace> find_texts(const std::shared_ptr<const Snapshot>& version,
+                                    std::span<const std::string_view> texts);
   std::vector<std::int64_t> ids_where(const Filter& where);
   // Another version has come: what was made for one must not keep all of its leaves.
   void forget_folded() { derived_->folded.clear(); }

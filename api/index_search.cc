@@ -153,6 +153,19 @@ std::vector<std::uint64_t> Index::Core::find_rows(const Snapshot& snapshot, std:
   return rows ? *std::move(rows) : culmen::find_rows(snapshot, ids);
 }
 
+std::vector<TextPlace> Index::Core::find_texts(const std::shared_ptr<const Snapshot>& version,
+                                               std::span<const std::string_view> texts) {
+  require_text_ids(*version);
+  require_memory(texts);
+  if (texts.empty()) return {};
+  if (live_ != nullptr)
+    if (std::optional<std::vector<TextPlace>> places = live_->find_texts(*version, texts))
+      return *std::move(places);
+  std::vector<TextPlace> places;
+  for (const std::string_view text : texts) places.push_back(version->text_rows().find(text));
+  return places;
+}
+
 SearchResult Index::search(const Query& query, const SearchOptions& options) const {
   check_num_threads(options.num_threads);
   Core& core = held_by(core_, kIndexHandle);
@@ -260,13 +273,26 @@ std::uint64_t Index::count_before(const Query& query, const Cursor& place,
   return core.count_before(core.version(), without_page(query), place, options, watch.if_any());
 }
 
+namespace {
+
+// With the id from which on rows of the score rank after the place.
+Cursor place_in(const Snapshot& tree, const Cursor& place) {
+  if (!place.text) return place;
+  require_text_ids(tree);
+  const TextPlace found = tree.text_rows().find(*place.text);
+  return {place.score, found.is_there ? found.id : found.id + 1};
+}
+
+}  // namespace
+
 std::uint64_t Index::Core::count_before(const std::shared_ptr<const Snapshot>& version, const Query& query,
                                         const Cursor& place, const SearchOptions& options, Watch* watch) {
   const auto count_in = [&](const Snapshot& tree, const Query& of_tree, const TableStatistics* statistics) {
     ResolvedQuery resolved = resolve(of_tree, tree, statistics);
     resolved.watch = watch;
     SearchStats ignored;
-    return resolved.filter.is_nothing() ? 0 : cpu::count_before(tree, resolved, place, ignored);
+    return resolved.filter.is_nothing() ? 0
+                                        : cpu::count_before(tree, resolved, place_in(tree, place), ignored);
   };
   if (version->logged == nullptr) return count_in(*version, query, options.statistics);
   const std::shared_ptr<const LoggedView> view = logged_view(version);
@@ -280,15 +306,31 @@ std::uint64_t Index::count_above(const Query& query, double score, const SearchO
   return count_before(query, {score, std::numeric_limits<std::int64_t>::min()}, options);
 }
 
+namespace {
+
+std::optional<RowRank> rank_in(const Index& version, const Query& query, const Filter& is_row,
+                               const SearchOptions& options) {
+  SearchOptions look_up = options;
+  look_up.engine = Engine::automatic;
+  const std::vector<Hit> hits = version.search(only_row(query, is_row), look_up).hits;
+  if (hits.empty()) return std::nullopt;
+  const auto [id, score, row] = hits.front();
+  return RowRank{version.count_before(query, {score, id}, options) + 1, score, version.version()};
+}
+
+}  // namespace
+
 std::optional<RowRank> Index::rank_of(const Query& query, std::int64_t id,
                                       const SearchOptions& options) const {
   const Index version = snapshot();
-  SearchOptions look_up = options;
-  look_up.engine = Engine::automatic;
-  const std::vector<Hit> hits = version.search(only_row(query, id, schema().id_type), look_up).hits;
-  if (hits.empty()) return std::nullopt;
-  const double score = hits.front().score;
-  return RowRank{version.count_before(query, {score, id}, options) + 1, score, version.version()};
+  return rank_in(version, query, is_id(id, version.schema().id_type), options);
+}
+
+std::optional<RowRank> Index::rank_of(const Query& query, std::string_view text,
+                                      const SearchOptions& options) const {
+  const Index version = snapshot();
+  require_text_ids(*version_of(version));
+  return rank_in(version, query, id_col() == std::string(text), options);
 }
 
 Filter Index::filter(std::string_view where) const {

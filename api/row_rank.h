@@ -19,11 +19,15 @@ inline Query without_page(Query query) {
   return query;
 }
 
-// Answered by the row with this id, if it is in the order.
-inline Query only_row(Query query, std::int64_t id, IdType type) {
-  query = without_page(std::move(query));
+inline Filter is_id(std::int64_t id, IdType type) {
   const std::int64_t ids[] = {id};
-  query.where = query.where && Filter::ids_in(IdSet(ids, type));
+  return Filter::ids_in(IdSet(ids, type));
+}
+
+// Answered by the row that passes the filter, which one does, if it is in the order.
+inline Query only_row(Query query, const Filter& is_row) {
+  query = without_page(std::move(query));
+  query.where = query.where && is_row;
   return query;
 }
 

@@ -55,7 +55,16 @@ std::vector<std::uint64_t> SearchResult::versions() const {
 }
 
 bool SearchResult::has_labels() const {
-  return snapshot_of(*this).has_labels;
+  return snapshot_of(*this).has_labels && snapshot_of(*this).id_type != IdType::text;
+}
+
+std::string SearchResult::id_text(std::size_t rank) const {
+  const auto [s, row] = place_of_hit(*this, rank);
+  return s.id_type == IdType::text ? label(rank) : culmen::id_text(hits[rank].id, s.id_type);
+}
+
+std::string id_text(const Row& row, IdType type) {
+  return type == IdType::text ? row.label : id_text(row.id, type);
 }
 
 double SearchResult::attribute(std::size_t rank, const AttributeRef& attribute) const {

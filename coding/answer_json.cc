@@ -92,6 +92,11 @@ void append_columns(const Row& row, const std::vector<ShownColumn>& columns,
   text += '}';
 }
 
+void append_id(const Row& row, IdType type, std::string& text) {
+  if (type == IdType::text) return append_text(row.label, text);
+  text += id_text(row.id, type);
+}
+
 void append_values(const Row& row, const IndexInfo& info, const std::vector<ShownColumn>& columns,
                    const std::vector<std::string>& keys, std::string& text) {
   if (info.has_labels) {
@@ -154,7 +159,7 @@ std::string device_text(int device) {
 
 std::string row_text(const Row& row, const IndexInfo& info, const std::vector<ShownColumn>& columns) {
   std::string text = "{\"id\":";
-  text += id_text(row.id, info.id_type);
+  append_id(row, info.id_type, text);
   append_values(row, info, columns, keys_of(columns), text);
   return text + '}';
 }
@@ -170,7 +175,7 @@ void write_answer_json(const Query& query, const SearchResult& result, const Ind
     hit.assign(rank == 0 ? "{\"rank\":" : ",{\"rank\":");
     append_number(static_cast<std::int64_t>(rank + 1), hit);
     hit += ",\"id\":";
-    hit += id_text(row.id, info.id_type);
+    append_id(row, info.id_type, hit);
     hit += ",\"score\":";
     append_number(result.hits[rank].score, hit);
     append_values(row, info, columns, keys, hit);
@@ -179,7 +184,7 @@ void write_answer_json(const Query& query, const SearchResult& result, const Ind
   }
   hit = "],\"after\":";
   if (result.hits.empty()) hit += "null";
-  if (!result.hits.empty()) append_text(cursor_text(result.hits.back(), info.id_type), hit);
+  if (!result.hits.empty()) append_text(cursor_text(result), hit);
   hit += ",\"stats\":";
   append_stats(result.stats, hit);
   write(hit + '}');

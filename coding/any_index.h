@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "coding/named_ids.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
@@ -75,6 +76,13 @@ class AnyIndex {
   }
   std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const {
     return std::visit([&](const auto& index) { return index.get(ids); }, index_);
+  }
+  std::vector<std::optional<Row>> get(const NamedIds& ids) const {
+    return ids.type == IdType::text ? only("an id that is a text").get(ids.views()) : get(ids.numbers);
+  }
+  std::optional<RowRank> rank_of(const Query& query, const Row& row, const SearchOptions& options) const {
+    if (schema().id_type != IdType::text) return rank_of(query, row.id, options);
+    return only("an id that is a text").rank_of(query, std::string_view(row.label), options);
   }
 
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {}) {

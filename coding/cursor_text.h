@@ -1,4 +1,4 @@
-// Cursors as text: "9.5,1000017", the score and the id of the last row of a page.
+// Cursors as text: "9.5,1000017" or "9.5,A-17", the score and the id of the last row of a page.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace culmen {
 
-std::string cursor_text(const Hit& hit, IdType type);
+// Of the last hit, of which there is one.
+std::string cursor_text(const SearchResult& result);
 
 // Throws InvalidArgument with a text that calls it `what`.
 Cursor parse_cursor(std::string_view text, std::string_view what, IdType type);

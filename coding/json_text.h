@@ -5,15 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "culmen/id_type.h"
+#include "culmen/search.h"
 
 namespace culmen {
 
 using Json = nlohmann::ordered_json;
 
-// The number that an id stands for.
-inline Json id_json(std::int64_t id, IdType type) {
-  return type == IdType::uint64 ? Json(uint64_of_id(id)) : Json(id);
+// A number, or a text.
+inline Json id_json(const Row& row, IdType type) {
+  if (type == IdType::text) return Json(row.label);
+  return type == IdType::uint64 ? Json(uint64_of_id(row.id)) : Json(row.id);
 }
 
 // Labels and names may hold any bytes. Those that are not UTF-8 are replaced, or all of it would be unreadable.

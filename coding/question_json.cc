@@ -7,6 +7,7 @@
 #include "base/enum_names.h"
 #include "base/scale_names.h"
 #include "coding/cursor_text.h"
+#include "coding/named_ids.h"
 #include "culmen/error.h"
 
 namespace culmen {
@@ -48,7 +49,7 @@ Filter read_filter(const ReadJson::object_t& object, const Index& columns) {
   Filter filter;
   if (const ReadJson* where = member(object, "where")) filter = columns.filter(read_text(*where, "where"));
   const auto set_of = [type = columns.schema().id_type](const ReadJson& ids, const char* what) {
-    return Filter::ids_in(IdSet(read_ids(ids, what, type), type));
+    return filter_of(read_ids(ids, what, type));
   };
   if (const ReadJson* ids = member(object, "ids")) filter = filter && set_of(*ids, "ids");
   if (const ReadJson* ids = member(object, "not_ids")) filter = filter && !set_of(*ids, "not_ids");

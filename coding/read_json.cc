@@ -78,7 +78,9 @@ std::string read_text(const ReadJson& value, const std::string& what) {
   return value.get<std::string>();
 }
 
-std::int64_t read_id(const ReadJson& value, const std::string& what, IdType type) {
+namespace {
+
+std::int64_t read_number_as_id(const ReadJson& value, const std::string& what, IdType type) {
   if (type == IdType::int64) return read_int64(value, what);
   if (value.is_number_unsigned()) return id_of_uint64(value.get<std::uint64_t>());
   const std::int64_t number = read_int64(value, what);
@@ -86,9 +88,19 @@ std::int64_t read_id(const ReadJson& value, const std::string& what, IdType type
   return id_of_uint64(static_cast<std::uint64_t>(number));
 }
 
-std::vector<std::int64_t> read_ids(const ReadJson& value, const std::string& what, IdType type) {
-  std::vector<std::int64_t> ids;
-  for (const ReadJson& id : read_array(value, what)) ids.push_back(read_id(id, what, type));
+}  // namespace
+
+void read_id(const ReadJson& value, const std::string& what, NamedIds& ids) {
+  if (ids.type == IdType::text) {
+    ids.texts.push_back(read_text(value, what));
+  } else {
+    ids.numbers.push_back(read_number_as_id(value, what, ids.type));
+  }
+}
+
+NamedIds read_ids(const ReadJson& value, const std::string& what, IdType type) {
+  NamedIds ids = {.type = type};
+  for (const ReadJson& id : read_array(value, what)) read_id(id, what, ids);
   return ids;
 }
 

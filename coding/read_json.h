@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "culmen/id_type.h"
+#include "coding/named_ids.h"
 
 namespace culmen {
 
@@ -23,8 +23,8 @@ double read_number(const ReadJson& value, const std::string& what);
 std::int64_t read_int64(const ReadJson& value, const std::string& what);
 std::string read_text(const ReadJson& value, const std::string& what);
 // Numbers, as ids of the type.
-std::int64_t read_id(const ReadJson& value, const std::string& what, IdType type);
-std::vector<std::int64_t> read_ids(const ReadJson& value, const std::string& what, IdType type);
+void read_id(const ReadJson& value, const std::string& what, NamedIds& ids);
+NamedIds read_ids(const ReadJson& value, const std::string& what, IdType type);
 std::vector<std::string> read_names(const ReadJson& value, const std::string& what);
 const ReadJson::object_t& read_object(const ReadJson& value, const std::string& what);
 const ReadJson::array_t& read_array(const ReadJson& value, const std::string& what);

@@ -196,17 +196,22 @@ void check_rows(const ReadJson::array_t& rows, const Schema& schema) {
   }
 }
 
+// Ids that are texts are in the place of labels.
 void add_ids_and_labels(const ReadJson::array_t& rows, const Schema& schema, Table& table) {
+  NamedIds ids = {.type = schema.id_type};
   if (schema.has_labels) table.labels.offsets.push_back(0);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const auto& object = rows[row].get_ref<const ReadJson::object_t&>();
     const std::string what = fmt::format("row {}: ", row + 1);
-    if (const auto id = object.find("id"); id != object.end())
-      table.ids.push_back(read_id(id->second, what + "id", schema.id_type));
+    if (const auto id = object.find("id"); id != object.end()) read_id(id->second, what + "id", ids);
     if (!schema.has_labels) continue;
     const auto label = object.find("label");
     table.labels.append(label == object.end() ? std::string() : read_text(label->second, what + "label"));
   }
+  table.ids = std::move(ids.numbers);
+  for (const std::string& text : ids.texts) table.labels.append(text);
+  if (schema.id_type == IdType::text && ids.texts.empty() && !rows.empty())
+    throw InvalidArgument("the ids of the index are texts: give each row an \"id\"");
 }
 
 }  // namespace

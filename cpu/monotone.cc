@@ -53,8 +53,7 @@ class LeafScorer {
       const double score = function_.score(values_) + 0.0;
       const std::uint64_t row = leaf * leaf_rows + r;
       if (!std::isfinite(score))
-        throw InvalidArgument("the function's score of id " + id_text(snapshot_.id(row), snapshot_.id_type) +
-                              " is not finite");
+        throw InvalidArgument("the function's score of id " + snapshot_.shown_id(row) + " is not finite");
       if (score > bound) throw_not_monotone(row, score, bound);
       if (score >= best.kth_bound()) best.offer({snapshot_.id(row), score, row});
     }
@@ -78,7 +77,7 @@ class LeafScorer {
 
   [[noreturn]] void throw_not_monotone(std::uint64_t row, double score, double bound) const {
     throw InvalidArgument("the function is not monotone as its direction() and relative_error() say: id " +
-                          id_text(snapshot_.id(row), snapshot_.id_type) + " scores " + number_text(score) +
+                          snapshot_.shown_id(row) + " scores " + number_text(score) +
                           ", but values that are nowhere worse at most " + number_text(bound));
   }
 

@@ -5,6 +5,7 @@
 #include "base/lock_isolated.h"
 #include "culmen/error.h"
 #include "index/spreads.h"
+#include "index/text_rows.h"
 #include "index/thresholds.h"
 
 namespace culmen {
@@ -82,6 +83,10 @@ double Snapshot::value(std::uint64_t row, int attribute) const {
       *this, [&]<typename T>(T) { return static_cast<double>(leaf_values<T>(row / stride)[position]); });
 }
 
+std::string Snapshot::shown_id(std::uint64_t row) const {
+  return id_type == IdType::text ? '"' + std::string(label(row)) + '"' : id_text(id(row), id_type);
+}
+
 std::string_view Snapshot::label(std::uint64_t row) const {
   const auto stride = static_cast<std::uint64_t>(leaf_rows);
   return arena->label(row / stride, row % stride);
@@ -116,6 +121,13 @@ const std::vector<Spread>& Snapshot::spreads() const {
     if (!spreads_) spreads_ = spreads_of(*this);
   });
   return *spreads_;
+}
+
+const TextRows& Snapshot::text_rows() const {
+  lock_isolated(text_rows_mutex_, [this] {
+    if (text_rows_ == nullptr) text_rows_ = std::make_shared<const TextRows>(*this);
+  });
+  return *text_rows_;
 }
 
 }  // namespace culmen

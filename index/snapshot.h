@@ -30,6 +30,7 @@
 namespace culmen {
 
 struct LoggedRows;
+class TextRows;
 class Thresholds;
 
 inline constexpr int kMaxLeafRows = 4096;
@@ -131,6 +132,8 @@ struct Snapshot : IndexMetadata, TreeRoot {
     const auto stride = static_cast<std::uint64_t>(leaf_rows);
     return leaf_ids(row / stride)[row % stride];
   }
+  // As messages show it: a number, or a text in quotes.
+  std::string shown_id(std::uint64_t row) const;
   double value(std::uint64_t row, int attribute) const;  // oriented
   std::string_view label(std::uint64_t row) const;
 
@@ -142,13 +145,16 @@ struct Snapshot : IndexMetadata, TreeRoot {
   const std::vector<Spread>& spreads() const;
   // Throws InvalidArgument if the index has none.
   const Quantiles& known_quantiles() const;
+  // Of an index of IdType::text, also of a version with LoggedRows. The first call makes them.
+  const TextRows& text_rows() const;
 
  private:
   mutable std::once_flag order_once_;
-  mutable std::mutex thresholds_mutex_, spreads_mutex_;
+  mutable std::mutex thresholds_mutex_, spreads_mutex_, text_rows_mutex_;
   mutable TreeOrder order_;
   mutable std::shared_ptr<const Thresholds> thresholds_;
   mutable std::optional<std::vector<Spread>> spreads_;
+  mutable std::shared_ptr<const TextRows> text_rows_;
 };
 
 // Calls f with a value of the snapshot's stored type: visit_value_type(s, [&]<typename T>(T) { ... }).

@@ -35,8 +35,18 @@ void check_memory(const TableView& table) {
       throw InputError("column \"" + table.attributes[i].name + "\" is a null pointer, but the table has " +
                        std::to_string(table.num_rows) + " rows");
   if (!table.ids.empty() && table.ids.data() == nullptr) throw InputError("the ids are a null pointer");
+}
+
+}  // namespace
+
+void check_labels(const TableView& table) {
   const LabelsView& labels = table.labels;
-  if (labels.empty()) return;
+  if (table.id_type == IdType::text && labels.empty() && table.num_rows > 0)
+    throw InputError("the ids are texts, but the table has no labels, which hold them");
+  if (!labels.empty() && labels.offsets.size() != table.num_rows + 1)
+    throw InputError(std::to_string(table.num_rows) + " rows but " +
+                     std::to_string(labels.offsets.size() - 1) + " labels");
+  if (labels.empty() || table.num_rows == 0) return;
   if (labels.offsets.data() == nullptr || (!labels.bytes.empty() && labels.bytes.data() == nullptr))
     throw InputError("the labels are a null pointer");
   const auto back = std::adjacent_find(labels.offsets.begin(), labels.offsets.end(), std::greater<>());
@@ -47,10 +57,8 @@ void check_memory(const TableView& table) {
     throw InputError("the labels end at byte " + std::to_string(labels.offsets.back()) + ", but there are " +
                      std::to_string(labels.bytes.size()) + " bytes");
   if (const std::optional<std::uint64_t> row = first_without_utf8({labels}))
-    throw RowError(*row, "the label is not UTF-8");
+    throw RowError(*row, table.id_type == IdType::text ? "the id is not UTF-8" : "the label is not UTF-8");
 }
-
-}  // namespace
 
 void check_shape(const TableView& table) {
   const std::size_t d = table.attributes.size();
@@ -68,11 +76,8 @@ void check_shape(const TableView& table) {
   if (!table.ids.empty() && table.ids.size() != table.num_rows)
     throw InputError(std::to_string(table.num_rows) + " rows but " + std::to_string(table.ids.size()) +
                      " ids");
-  if (table.ids.empty() && table.num_rows > 0 && table.id_type != IdType::int64)
+  if (table.ids.empty() && table.num_rows > 0 && table.id_type == IdType::uint64)
     throw InputError("a table whose ids are uint64 has none: numbers of rows are int64");
-  if (!table.labels.empty() && table.labels.offsets.size() != table.num_rows + 1)
-    throw InputError(std::to_string(table.num_rows) + " rows but " +
-                     std::to_string(table.labels.offsets.size() - 1) + " labels");
   std::set<std::string> names;
   for (const Attribute& attribute : table.attributes) {
     if (attribute.name.empty()) throw InputError("an attribute has an empty name");
@@ -82,6 +87,7 @@ void check_shape(const TableView& table) {
       throw InputError("attribute \"" + attribute.name + "\" has the type of texts, which cannot be ranked");
   }
   check_memory(table);
+  check_labels(table);
   check_dropped_rows(table);
 }
 

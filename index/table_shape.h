@@ -13,6 +13,9 @@ namespace culmen {
 // Checks sizes, names, pointers and dropped rows, but no values. Throws InputError, or RowError for a label.
 void check_shape(const TableView& table);
 
+// Of a table of any columns: whether there is a label for each row, in memory and UTF-8. Throws as check_shape.
+void check_labels(const TableView& table);
+
 // Throws InputError if two rows have the same id.
 void check_ids_unique(std::span<const std::int64_t> ids, IdType type);
 

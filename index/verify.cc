@@ -15,6 +15,7 @@
 #include "index/leaf_codes.h"
 #include "index/node_zone_map.h"
 #include "index/snapshot_fields.h"
+#include "index/text_rows.h"
 #include "index/tree_height.h"
 
 namespace culmen {
@@ -58,6 +59,7 @@ class Verifier {
   void check_counts();
   void check_partition_order();
   void check_ids();
+  void check_texts();
   void check_dictionaries();
   void check_fields();
   void check_units();
@@ -118,9 +120,19 @@ void Verifier::check_ids() {
                s_.leaf_ids(leaf) + std::min<std::size_t>(s_.leaf(leaf).num_rows, leaf_rows()));
   tbb::parallel_sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
+  if (s_.id_type == IdType::text) return check_texts();
   if (twice != ids.end()) fault("index", "id " + id_text(*twice, s_.id_type) + " stands in two rows");
   if (!ids.empty() && ids.back() >= s_.next_id && s_.next_id != std::numeric_limits<std::int64_t>::max())
     fault("index", "the next id to be given, " + id_text(s_.next_id, s_.id_type) + ", is not above all ids");
+}
+
+// That the numbers which stand in for texts ascend as these do.
+void Verifier::check_texts() {
+  const std::span<const std::uint64_t> rows = s_.text_rows().rows();
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    if (s_.label(rows[i - 1]) >= s_.label(rows[i]))
+      return fault("index", "the text of id " + s_.shown_id(rows[i - 1]) + " is not below that of " +
+                                s_.shown_id(rows[i]));
 }
 
 void Verifier::check_dictionaries() {
@@ -203,7 +215,7 @@ void Verifier::check_leaf(std::size_t position) {
   const LeafHeader& header = s_.leaf(leaf);
   const std::int64_t* ids = s_.leaf_ids(leaf);
   if (*std::min_element(ids, ids + header.num_rows) != header.min_id)
-    fault(leaf_name(leaf), "its smallest id is not " + id_text(header.min_id, s_.id_type));
+    fault(leaf_name(leaf), "its smallest id is another");
   check_rows(leaf, s_.zone_vector<T>(leaf, Extreme::maximum), s_.zone_vector<T>(leaf, Extreme::minimum));
   if (!are_leaf_codes(*s_.arena, leaf, header.num_rows))
     fault(leaf_name(leaf), "its codes are not those of its values and zone map");
@@ -243,24 +255,24 @@ void Verifier::check_order(std::size_t position) {
   const std::uint32_t before = position > 0 ? leaves_[position - 1] : leaf;
   const bool has_before = position > 0 && s_.leaf(before).partition == s_.leaf(leaf).partition;
   RowChunk chunk(s_.leaf(leaf).num_rows + (has_before ? 1U : 0U), s_.attributes.size());
-  std::vector<std::int64_t> ids;
+  std::vector<std::uint64_t> rows;
   std::vector<double> clusters;
   const auto read = [&](std::size_t from, std::size_t row) {
     if (s_.partitioner->has_cluster_field())
       clusters.push_back(cut_value(s_, from, row, *s_.partitioner->cluster()));
     for (int i = 0; i < s_.num_attributes(); ++i)
-      chunk(ids.size(), static_cast<std::size_t>(i)) = s_.value(from * leaf_rows() + row, i);
-    ids.push_back(s_.leaf_ids(from)[row]);
+      chunk(rows.size(), static_cast<std::size_t>(i)) = s_.value(from * leaf_rows() + row, i);
+    rows.push_back(from * leaf_rows() + row);
   };
   if (has_before) read(before, s_.leaf(before).num_rows - 1);
   for (std::uint32_t r = 0; r < s_.leaf(leaf).num_rows; ++r) read(leaf, r);
-  std::vector<OrderKey> keys(ids.size());
-  s_.partitioner->keys(chunk, 0, 1 + ids.size() * std::uint64_t{kMaxPartitions}, keys, clusters);
-  for (std::size_t r = 0; r < ids.size(); ++r) {
+  std::vector<OrderKey> keys(rows.size());
+  s_.partitioner->keys(chunk, 0, 1 + rows.size() * std::uint64_t{kMaxPartitions}, keys, clusters);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
     if (s_.partitioner->kind() != Partitioning::random && partition_of(keys[r]) != s_.leaf(leaf).partition)
-      fault(leaf_name(leaf), "id " + id_text(ids[r], s_.id_type) + " belongs to another partition");
-    if (r > 0 && (keys[r - 1] != keys[r] ? keys[r - 1] > keys[r] : ids[r - 1] >= ids[r]))
-      fault(leaf_name(leaf), "id " + id_text(ids[r], s_.id_type) + " is out of order");
+      fault(leaf_name(leaf), "id " + s_.shown_id(rows[r]) + " belongs to another partition");
+    if (r > 0 && (keys[r - 1] != keys[r] ? keys[r - 1] > keys[r] : s_.id(rows[r - 1]) >= s_.id(rows[r])))
+      fault(leaf_name(leaf), "id " + s_.shown_id(rows[r]) + " is out of order");
   }
 }
 

@@ -181,7 +181,8 @@ std::string fault_of_comparison(const FilterColumn& column, Comparison compariso
 }
 
 const ColumnFormat& format_of(const FilterColumn& column, const Snapshot& snapshot) {
-  static const ColumnFormat id_format = {.type = ColumnType::integer};
+  static const ColumnFormat id_format = {.type = ColumnType::integer},
+                            text_id_format = {.type = ColumnType::text};
   const auto position = static_cast<std::size_t>(column.position);
   switch (column.kind) {
     case FilterColumn::Kind::attribute:
@@ -191,7 +192,7 @@ const ColumnFormat& format_of(const FilterColumn& column, const Snapshot& snapsh
     case FilterColumn::Kind::id:
       break;
   }
-  return id_format;
+  return snapshot.id_type == IdType::text ? text_id_format : id_format;
 }
 
 template <>

@@ -39,7 +39,7 @@ std::string type_clash(const FilterColumn& column, const Snapshot& snapshot);
 // "a number", "a text in single quotes": what the column is compared with.
 std::string_view literal_of(const FilterColumn& column, const Snapshot& snapshot);
 
-// How the column's values are written: of the id, as integers.
+// How the column's values are written: of the id, as integers or texts.
 const ColumnFormat& format_of(const FilterColumn& column, const Snapshot& snapshot);
 
 // A literal without fault among the numbers of a column: numbers are themselves, texts are dates and timestamps.

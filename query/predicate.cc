@@ -10,6 +10,7 @@
 #include "culmen/error.h"
 #include "index/field_key.h"
 #include "index/node_zone_map.h"
+#include "index/text_rows.h"
 #include "query/bound_plan.h"
 #include "query/filter_column.h"
 
@@ -70,31 +71,69 @@ Keys keys_of(const Intervals<double>& numbers) {
   return keys;
 }
 
-// The codes of texts that satisfy comparisons with a text. A text that no row has is not in the dictionary.
+// The texts of a filter column, by their codes. A text that no row has is not in the dictionary.
+class DictionaryTexts {
+ public:
+  explicit DictionaryTexts(const Dictionary& texts) : texts_(texts) {}
+
+  std::optional<std::int64_t> find(const std::string& text) const { return texts_.find(text); }
+  // Without `last` itself; none: to the end.
+  Keys between(const std::string& first, const std::optional<std::string>& last) const {
+    Keys keys;
+    for (const CodeRange& range : texts_.codes_between(first, last))
+      keys.push_back({range.first, range.last});
+    return keys;
+  }
+
+ private:
+  const Dictionary& texts_;
+};
+
+// Ids that are texts, by the numbers that stand in for them.
+class IdTexts {
+ public:
+  explicit IdTexts(const TextRows& rows) : rows_(rows) {}
+
+  std::optional<std::int64_t> find(const std::string& text) const {
+    const TextPlace place = rows_.find(text);
+    return place.is_there ? std::optional(place.id) : std::nullopt;
+  }
+  Keys between(const std::string& first, const std::optional<std::string>& last) const {
+    const std::int64_t below = rows_.before(first);
+    const std::int64_t highest = last ? rows_.before(*last) : IntervalDomain<std::int64_t>::kHighest;
+    if (highest <= below) return {};
+    return {{below + 1, highest}};
+  }
+
+ private:
+  const TextRows& rows_;
+};
+
+// The keys of texts that satisfy comparisons with a text.
+template <typename Texts>
 class TextComparison {
  public:
-  TextComparison(const Condition& condition, const Dictionary& texts)
-      : condition_(condition), texts_(texts) {}
+  TextComparison(const Condition& condition, const Texts& texts) : condition_(condition), texts_(texts) {}
 
-  Keys codes() const {
+  Keys keys() const {
     switch (condition_.comparison) {
       case Comparison::equal:
       case Comparison::in:
-        return equal_codes();
+        return equal_keys();
       case Comparison::not_equal:
-        return complement(equal_codes());
+        return complement(equal_keys());
       case Comparison::less:
-        return between("", text(0));
+        return texts_.between("", text(0));
       case Comparison::less_equal:
-        return between("", after(text(0)));
+        return texts_.between("", after(text(0)));
       case Comparison::greater:
-        return between(after(text(0)), {});
+        return texts_.between(after(text(0)), {});
       case Comparison::greater_equal:
-        return between(text(0), {});
+        return texts_.between(text(0), {});
       case Comparison::between:
-        return between(text(0), after(text(1)));
+        return texts_.between(text(0), after(text(1)));
       case Comparison::starts_with:
-        return between(text(0), end_of_prefix(text(0)));
+        return texts_.between(text(0), end_of_prefix(text(0)));
       case Comparison::is_null:
         return {};
       case Comparison::is_not_null:
@@ -108,21 +147,15 @@ class TextComparison {
   // The next text, by bytes.
   static std::string after(const std::string& text) { return text + '\0'; }
 
-  Keys equal_codes() const {
-    std::vector<std::int64_t> codes;
+  Keys equal_keys() const {
+    std::vector<std::int64_t> keys;
     for (std::size_t i = 0; i < condition_.values.size(); ++i)
-      if (const std::optional<std::uint32_t> code = texts_.find(text(i))) codes.push_back(*code);
-    return points(std::move(codes));
-  }
-  Keys between(const std::string& first, const std::optional<std::string>& last) const {
-    Keys keys;
-    for (const CodeRange& range : texts_.codes_between(first, last))
-      keys.push_back({range.first, range.last});
-    return keys;
+      if (const std::optional<std::int64_t> key = texts_.find(text(i))) keys.push_back(*key);
+    return points(std::move(keys));
   }
 
   const Condition& condition_;
-  const Dictionary& texts_;
+  const Texts& texts_;
 };
 
 // Values of Preference::low are stored negated.
@@ -206,6 +239,9 @@ class FilterCompiler {
   }
 
   Predicate id_set(const IdSet& given, bool negate) const {
+    if ((given.type() == IdType::text) != (snapshot_.id_type == IdType::text) && !given.empty())
+      throw InvalidArgument("the ids of the set are " + std::string(id_type_name(given.type())) +
+                            ", those of the index " + std::string(id_type_name(snapshot_.id_type)));
     const IdSet ids = given.as(snapshot_.id_type);
     if (ids.empty()) return {.kind = negate ? Kind::everything : Kind::nothing};
     return {.kind = Kind::id_set, .ids = ids, .passes_others = negate};
@@ -240,10 +276,13 @@ class FilterCompiler {
   Keys keys_that_satisfy(const Condition& condition, const FilterColumn& column) const {
     if (column.kind == FilterColumn::Kind::id && snapshot_.id_type == IdType::uint64)
       return uint64_ids_of(condition);
+    if (column.kind == FilterColumn::Kind::id && snapshot_.id_type == IdType::text)
+      return TextComparison(condition, IdTexts(snapshot_.text_rows())).keys();
     const ColumnFormat& format = format_of(column, snapshot_);
     if (format.type == ColumnType::text) {
       const auto& texts = snapshot_.dictionaries[static_cast<std::size_t>(column.position)];
-      return TextComparison(condition, texts == nullptr ? Dictionary() : *texts).codes();
+      static const Dictionary none;
+      return TextComparison(condition, DictionaryTexts(texts == nullptr ? none : *texts)).keys();
     }
     if (format.type == ColumnType::floating) return keys_of(numbers_of<double>(condition, format));
     return numbers_of<std::int64_t>(condition, format);

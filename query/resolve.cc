@@ -10,6 +10,7 @@
 #include "index/leaf_codes.h"
 #include "index/read_session.h"
 #include "index/snapshot_fields.h"
+#include "index/text_rows.h"
 #include "query/bound_plan.h"
 
 namespace culmen {
@@ -221,6 +222,10 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableS
   result.min_score = resolve_min_score(query.min_score);
   if (query.after && std::isnan(query.after->score)) throw InvalidArgument("the score of `after` is NaN");
   result.after = query.after;
+  if (query.after && query.after->text) {
+    require_text_ids(snapshot);
+    result.after->id = snapshot.text_rows().find(*query.after->text).id;
+  }
   if (query.per) result.groups = resolve_groups(*query.per, snapshot);
   std::vector<double> weights = query.weights;
   if (query.scale == Scale::minmax)

@@ -155,19 +155,24 @@ std::string percent_decoded(std::string_view text) {
 }
 
 // "1,2,3" of "ids=1,2,3".
-std::vector<std::int64_t> ids_of_target(std::string_view target, IdType type) {
+NamedIds ids_of_target(std::string_view target, IdType type) {
   const std::size_t question = target.find('?');
   const std::string given =
       question == std::string_view::npos ? "" : percent_decoded(target.substr(question + 1));
   if (!given.starts_with("ids=")) throw InvalidArgument("say which rows: /get?ids=1,2");
-  std::vector<std::int64_t> ids;
+  NamedIds ids = {.type = type};
   for (std::string_view rest = std::string_view(given).substr(4);;) {
     const std::size_t comma = rest.find(',');
-    const std::optional<std::int64_t> id = parse_id(rest.substr(0, comma), type);
-    if (!id)
+    const std::string_view item = rest.substr(0, comma);
+    const std::optional<std::int64_t> id = type == IdType::text ? std::nullopt : parse_id(item, type);
+    if (type == IdType::text) {
+      ids.texts.emplace_back(item);
+    } else if (id) {
+      ids.numbers.push_back(*id);
+    } else {
       throw InvalidArgument(
           fmt::format("ids: expected {} numbers with commas between them", id_type_name(type)));
-    ids.push_back(*id);
+    }
     if (comma == std::string_view::npos) return ids;
     rest.remove_prefix(comma + 1);
   }
@@ -327,7 +332,7 @@ void Service::info(Request& request) {
 }
 
 void Service::get(Request& request) {
-  std::vector<std::int64_t> ids;
+  NamedIds ids;
   std::optional<std::vector<std::string>> show;
   const IdType type = index_.view()->schema.id_type;
   if (request.head.method == "POST") {
@@ -410,15 +415,16 @@ void Service::why(Request& request) {
   const ReadJson json = read_json(request.body, kMaxDepth);
   ReadJson::object_t object = read_object(json, "the request");
   if (!object.contains("id")) throw InvalidArgument("say which row: \"id\":7");
-  const std::int64_t id = read_id(object.at("id"), "id", view->schema.id_type);
+  NamedIds id = {.type = view->schema.id_type};
+  read_id(object.at("id"), "id", id);
   object.erase("id");
   std::vector<Question> questions = {read_question(object, view->names)};
   check_engines(questions);
-  later(request.reply,
-        [this, view, id, question = std::move(questions.front()), is_gone = std::move(request.is_gone)] {
-          const SearchOptions how = limited(question.engine, options_, is_gone);
-          return json_response(why_json(index_.index(), *view, question, id, how));
-        });
+  later(request.reply, [this, view, id = std::move(id), question = std::move(questions.front()),
+                        is_gone = std::move(request.is_gone)] {
+    const SearchOptions how = limited(question.engine, options_, is_gone);
+    return json_response(why_json(index_.index(), *view, question, id, how));
+  });
 }
 
 void Service::distributions(Request& request) {
@@ -465,7 +471,7 @@ void Service::write_rows(Request& request, bool replaces) {
   }
   const std::optional<Filter> expire = read_deletion(object, "expire", view->names);
   auto table = std::make_shared<Table>(read_rows(object.at("rows"), view->schema));
-  if (replaces && table->num_rows > 0 && table->ids.empty())
+  if (replaces && table->num_rows > 0 && table->ids.empty() && table->id_type != IdType::text)
     throw InvalidArgument("rows that replace others need their ids");
   if (!expected.empty() && index_.index().sharded() != nullptr && table->ids.empty())
     throw InvalidArgument(
@@ -496,14 +502,15 @@ void Service::erase(Request& request) {
     throw InvalidArgument("say which rows: \"ids\":[1,2], or \"where\":\"price > 200\"");
   const std::vector<std::uint64_t> expected = read_expected_versions(object, index_.index());
   const std::optional<Filter> where = read_deletion(object, "where", index_.view()->names);
-  std::vector<std::int64_t> ids;
+  NamedIds ids;
   if (!where) ids = read_ids(object.at("ids"), "ids", index_.view()->schema.id_type);
   later(request.reply, [this, ids = std::move(ids), where, expected] {
     WriteBatch batch;
+    std::vector<std::string_view> texts;
     if (where) {
       batch.erase_where(*where);
     } else {
-      batch.erase(ids);
+      culmen::erase(ids, texts, batch);
     }
     const WriteResult result = index_.index().write(batch, {}, expected);
     index_.update_view();

@@ -9,13 +9,16 @@
 
 namespace culmen::serve {
 
-Json why_json(const AnyIndex& index, const IndexView& view, const Question& question, std::int64_t id,
+Json why_json(const AnyIndex& index, const IndexView& view, const Question& question, const NamedIds& id,
               const SearchOptions& options) {
-  Json json = {{"id", id_json(id, view.info.id_type)}};
-  const std::vector<std::optional<Row>> rows = index.get(std::vector<std::int64_t>{id});
+  const std::vector<std::optional<Row>> rows = index.get(id);
+  const Row named = {.id = id.numbers.empty() ? 0 : id.numbers.front(),
+                     .values = {},
+                     .label = id.texts.empty() ? "" : id.texts.front()};
+  Json json = {{"id", id_json(named, id.type)}};
   if (!rows.front()) return json;
   json["row"] = Json::parse(row_text(*rows.front(), view.info, view.columns));
-  const std::optional<RowRank> place = index.rank_of(question.query, id, options);
+  const std::optional<RowRank> place = index.rank_of(question.query, *rows.front(), options);
   if (!place) return json;
   json["score"] = place->score;
   json["rank"] = place->rank;

@@ -13,7 +13,7 @@ namespace culmen::serve {
 // {"id":...,"row":{...},"score":...,"rank":...,"parts":[{"attribute":"price","weight":...,"value":...,"part":...}],"terms":...}.
 // The parts, and what terms add, are the score, but for rounding. Without "score" the row does not pass, or misses a value
 // that is ranked; without "row" there is none with this id.
-Json why_json(const AnyIndex& index, const IndexView& view, const Question& question, std::int64_t id,
+Json why_json(const AnyIndex& index, const IndexView& view, const Question& question, const NamedIds& id,
               const SearchOptions& options);
 
 }  // namespace culmen::serve

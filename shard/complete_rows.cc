@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
+#include "index/table_shape.h"
 #include "index/write/normalize.h"
 
 namespace culmen {
@@ -24,15 +26,31 @@ void check_names(const TableView& table, const Schema& schema) {
     if (std::ranges::find(schema.fields, field.name, &Field::name) == schema.fields.end()) refuse(field.name);
 }
 
+std::string name_of(const TableView& table, std::size_t row) {
+  if (table.id_type == IdType::text) return '"' + std::string(table.labels[row]) + '"';
+  return id_text(table.ids[row], table.id_type);
+}
+
+std::vector<std::optional<Row>> rows_with_ids(const Index& index, const TableView& table) {
+  if (table.id_type != IdType::text) return index.get(table.ids);
+  check_labels(table);
+  std::vector<std::string_view> texts;
+  for (std::size_t row = 0; row < table.num_rows; ++row) texts.push_back(table.labels[row]);
+  return index.get(texts);
+}
+
+std::vector<std::optional<Row>> rows_with_ids(const ShardedIndex& index, const TableView& table) {
+  return index.get(table.ids);
+}
+
 // The rows with the table's ids.
 template <typename AnyIndex>
 std::vector<Row> found_rows(const AnyIndex& index, const TableView& table) {
   std::vector<Row> rows;
-  std::vector<std::optional<Row>> found = index.get(table.ids);
+  std::vector<std::optional<Row>> found = rows_with_ids(index, table);
   for (std::size_t row = 0; row < found.size(); ++row) {
     if (!found[row])
-      throw RowError(
-          row, "id " + id_text(table.ids[row], table.id_type) + " is not in the index; upsert inserts rows");
+      throw RowError(row, "id " + name_of(table, row) + " is not in the index; upsert inserts rows");
     rows.push_back(std::move(*found[row]));
   }
   return rows;
@@ -44,7 +62,7 @@ template <typename AnyIndex>
 CompleteRows::CompleteRows(const AnyIndex& index, const TableView& table) : view_(table) {
   const Schema schema = index.schema();
   check_names(table, schema);
-  if (table.ids.size() != table.num_rows)
+  if (table.ids.size() != table.num_rows && table.id_type != IdType::text)
     throw InvalidArgument("an update needs the ids of the rows that it changes");
   check_given_ids(table, schema.id_type);
   rows_ = found_rows(index, table);

@@ -9,6 +9,7 @@
 #include "culmen/error.h"
 #include "culmen/sharded_index.h"
 #include "index/row_subset.h"
+#include "index/text_rows.h"
 #include "index/write/normalize.h"
 #include "shard/rows_by_shard.h"
 
@@ -22,11 +23,14 @@ RoutedBatch::RoutedBatch(const WriteBatch& batch, const WriteOptions& options, c
     const WriteBatch::Step& step = batch.steps()[number];
     if (const auto* erase = std::get_if<WriteBatch::Erase>(&step)) {
       add_erase(number, erase->ids);
+    } else if (std::holds_alternative<WriteBatch::EraseTexts>(step)) {
+      require_text_ids(snapshot);  // throws: no shard has such ids
     } else if (const auto* filtered = std::get_if<WriteBatch::EraseWhere>(&step)) {
       add_erase_where(number, filtered->where);
     } else {
       const auto* insert = std::get_if<WriteBatch::Insert>(&step);
       const TableView& rows = insert != nullptr ? insert->rows : std::get<WriteBatch::Upsert>(step).rows;
+      check_given_ids(rows, snapshot.id_type);
       add_rows(number, checked_rows(rows, options, snapshot, rounded_values).view(), insert == nullptr);
     }
   }

@@ -16,6 +16,7 @@
 #include "index/storage/directory_files.h"
 #include "index/table_shape.h"
 #include "shard/generation.h"
+#include "shard/open_shard.h"
 #include "shard/rows_by_shard.h"
 #include "shard/shard_manifest.h"
 
@@ -96,6 +97,7 @@ void build_distinct(const TableView& table, const std::filesystem::path& directo
 void ShardedIndex::build(const TableView& table, const std::filesystem::path& directory,
                          const ShardedBuildOptions& options) {
   const FloatingPointScope floating_point;
+  refuse_text_ids(table.id_type);
   with_distinct_ids(table, options.build.duplicates,
                     [&](const TableView& distinct) { build_distinct(distinct, directory, options); });
 }

@@ -36,7 +36,7 @@ std::shared_ptr<const ShardState> state_of(std::span<const Index> live, const Sh
 
 ShardedIndex ShardedIndex::of(std::span<const Index> shards) {
   if (shards.empty()) throw InvalidArgument("a sharded index has at least one shard");
-  for (std::size_t s = 1; s < shards.size(); ++s)
+  for (std::size_t s = 0; s < shards.size(); ++s)
     check_same_columns(*version_of(shards[s]), *version_of(shards.front()), "shard " + std::to_string(s));
   return ShardedIndex(std::make_shared<Core>(state_of(shards, {})));
 }

@@ -154,7 +154,7 @@ std::optional<RowRank> ShardedIndex::rank_of(const Query& query, std::int64_t id
   look_up.engine = Engine::automatic;
   Watch watch(look_up, 1);
   const std::vector<Hit> hits =
-      search_shards(*state, only_row(query, id, schema().id_type), look_up, watch.if_any()).hits;
+      search_shards(*state, only_row(query, is_id(id, schema().id_type)), look_up, watch.if_any()).hits;
   if (hits.empty()) return std::nullopt;
   const double score = hits.front().score;
   return RowRank{count_in_shards(*state, query, {score, id}, options) + 1, score, state->version()};

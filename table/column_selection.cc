@@ -65,6 +65,9 @@ class Selector {
       if (id) is_taken_[*id] = true;
       if (label) is_taken_[*label] = true;
     }
+    if (given_id_type(options_) == IdType::text && !options_.label_column.empty())
+      throw InvalidArgument(file_ + ": a table whose ids are texts has no labels besides: keep " +
+                            quote_excerpt(options_.label_column) + " as an ordinary column");
     if (selection_.id) is_taken_[*selection_.id] = true;
     if (selection_.label) is_taken_[*selection_.label] = true;
   }

@@ -159,11 +159,12 @@ TableView BatchSink::view() const {
     }
   }
   view.ids = ids_;
-  if (schema_->id) view.id_type = *schema_->id_type;
+  if (schema_->id || schema_->texts_are_ids()) view.id_type = *schema_->id_type;
   view.labels = labels_.view();
   view.dropped_rows = dropped_rows_;
   if (schema_->id) view.id_name = schema_->names[*schema_->id];
-  if (schema_->label) view.label_name = schema_->names[*schema_->label];
+  if (schema_->label)
+    (schema_->texts_are_ids() ? view.id_name : view.label_name) = schema_->names[*schema_->label];
   return view;
 }
 

@@ -230,6 +230,7 @@ void CsvParser::name_columns(const RecordSplitter& first_record) {
   schema_.id = selection_.id;
   schema_.label = selection_.label;
   schema_.id_type = given_id_type(options_);
+  if (schema_.texts_are_ids()) schema_.take_texts_as_ids();
   schema_.has_choice = selection_.has_choice;
 }
 
@@ -265,6 +266,13 @@ std::string_view CsvParser::determine_columns(std::string_view text) {
   if (!options_.schema)
     while (add_kinds_of_first_rows(text) == 0 && !windows_.is_last())
       text = windows_.next(drop_blank_lines(text));
+  if (num_text_ids_ > num_other_ids_) {
+    if (schema_.label)
+      throw InvalidArgument(name_ + ": column " + quote_excerpt(schema_.names[*schema_.id]) +
+                            " holds texts; a table whose ids are texts has no labels besides: keep " +
+                            quote_excerpt(schema_.names[*schema_.label]) + " as an ordinary column");
+    schema_.take_texts_as_ids();
+  }
   std::vector<CsvColumn> columns;
   for (std::size_t i = 0; i < selection_.columns.size(); ++i)
     columns.push_back(guess_column(selection_.columns[i], form_of(selection_.columns[i]), kinds_[i], once_));
@@ -291,6 +299,7 @@ std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
     ++num_records;
     if (state == RecordState::refused) continue;
     if (splitter.num_fields() != schema_.names.size()) continue;
+    if (schema_.id && !schema_.id_type) count_id(splitter);
     if (schema_.lists_refused && is_refused(splitter)) continue;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       const KeptColumn& column = selection_.columns[i];
@@ -299,6 +308,19 @@ std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
     }
   }
   return num_records;
+}
+
+void CsvParser::count_id(const RecordSplitter& record) {
+  const CsvField& field = record.fields()[*schema_.id];
+  std::string scratch;
+  const std::string_view text = field_value(field, scratch);
+  CellKinds kinds;
+  kinds.add(schema_.form, text, field.quoted, true);
+  if (kinds.is_empty()) return;
+  // Integers that float64 does not hold are texts to columns that are ranked.
+  const bool is_text =
+      kinds.type() == CellType::text && parse_cell_id(text, {}).kind == NumberKind::not_a_number;
+  ++(is_text ? num_text_ids_ : num_other_ids_);
 }
 
 // Whether a record will be refused whatever is found to be in the other columns: a wrong id, a text in an attribute, or bytes

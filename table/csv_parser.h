@@ -82,6 +82,7 @@ class CsvParser {
   std::string_view determine_columns(std::string_view text);
   ColumnForm form_of(const KeptColumn& column) const;
   std::size_t add_kinds_of_first_rows(std::string_view text);
+  void count_id(const RecordSplitter& record);
   bool is_refused(const RecordSplitter& record) const;
   std::string_view parse_window(std::string_view window, CsvRowSink& sink);
   std::size_t parse_chunks(const std::vector<const char*>& cuts);
@@ -100,6 +101,7 @@ class CsvParser {
   std::string separator_hint_;
   std::vector<CsvColumn> known_columns_;
   std::vector<CellKinds> kinds_;
+  std::size_t num_text_ids_ = 0, num_other_ids_ = 0;  // of the first rows, if nobody says what ids are
   std::vector<CsvRows> chunks_;
   std::uint64_t num_left_to_skip_ = 0;
   std::uint64_t num_lines_ = 0;  // before the window

@@ -91,7 +91,8 @@ Table TableSink::finish(const std::string& name, const ReadOptions& options,
   if (options.unique_ids) check_csv_ids(table_.ids, table_.id_type, lines_, name, *schema_);
   table_.num_rows = num_rows_;
   if (schema_->id) table_.id_name = schema_->names[*schema_->id];
-  if (schema_->label) table_.label_name = schema_->names[*schema_->label];
+  if (schema_->label)
+    (schema_->texts_are_ids() ? table_.id_name : table_.label_name) = schema_->names[*schema_->label];
   settle_columns(kinds);
   add_columns(layout_of(settled_, kinds, name, options.is_partial));
   table_.location_of_row = [name, lines = std::move(lines_)](std::size_t row) {
@@ -209,6 +210,7 @@ Table read_found(ByteSource& source, const std::string& name, const ReadOptions&
     const ReadPolicy policy = options.num_threads == 1 ? ReadPolicy::when_asked : ReadPolicy::ahead;
     std::vector<CsvColumn> columns;
     std::vector<CellKinds> kinds;
+    ReadOptions again = options;
     {
       TableSink sink(source.num_bytes());
       CsvParser parser(source, name, options, found, tuning, policy, false);
@@ -222,10 +224,11 @@ Table read_found(ByteSource& source, const std::string& name, const ReadOptions&
       });
       if (columns.empty()) return;
       kinds = parser.kinds();
+      if (parser.schema().texts_are_ids()) again.id_type = IdType::text;
     }
     source.rewind();
     TableSink sink(source.num_bytes());
-    CsvParser parser(source, name, options, found, tuning, policy, true);
+    CsvParser parser(source, name, again, found, tuning, policy, true);
     parser.set_columns(std::move(columns));
     parser.hinting([&] {
       parser.parse(sink);

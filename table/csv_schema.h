@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "culmen/table_io.h"
@@ -38,9 +39,9 @@ struct CsvSchema {
   std::vector<CsvColumn> columns;  // in the order of the selection
   std::size_t num_values = 0;      // columns that are not text
   std::size_t num_texts = 0;
-  std::optional<std::size_t> id;  // positions in the file
-  std::optional<std::size_t> label;
-  std::optional<IdType> id_type;  // nullopt: all ids tell
+  std::optional<std::size_t> id;     // positions in the file
+  std::optional<std::size_t> label;  // of ids that are texts, too, and then there is no other
+  std::optional<IdType> id_type;     // nullopt: all ids tell
   std::string id_name = {}, label_name = {};
   bool has_choice = false;  // ReadOptions::columns says what is kept
   char delimiter = ',';
@@ -48,6 +49,13 @@ struct CsvSchema {
   bool is_json_lines = false;
   NullPolicy nulls = NullPolicy::keep;
   bool lists_refused = false;  // refused rows are listed and left out
+
+  bool texts_are_ids() const { return id_type == IdType::text; }
+  // The column of ids holds texts.
+  void take_texts_as_ids() {
+    label = std::exchange(id, std::nullopt);
+    id_type = IdType::text;
+  }
 
   // Sets the columns, and their slots.
   void set_columns(std::vector<CsvColumn> new_columns);

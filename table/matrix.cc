@@ -300,6 +300,9 @@ void MatrixReader<T>::make_unsigned(Table& table) const {
 
 template <Element T>
 Table MatrixReader<T>::finish() {
+  if (given_id_type(options_) == IdType::text)
+    throw InvalidArgument(name_ +
+                          ": the ids are texts, and this format holds numbers alone: give CSV or JSON Lines");
   Table table;
   table.num_rows = num_rows_;
   table.num_dropped_rows = null_rows_.size();

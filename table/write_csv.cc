@@ -125,7 +125,10 @@ void append_text(const TextView& column, std::size_t row, std::string& text) {
 std::vector<std::string> csv_column_names(const Table& table) {
   std::vector<std::string> names;
   if (!table.ids.empty()) names.push_back(table.id_name.empty() ? "id" : table.id_name);
-  if (!table.labels.offsets.empty()) names.push_back(table.label_name.empty() ? "label" : table.label_name);
+  const bool texts_are_ids = table.id_type == IdType::text;
+  const std::string& label_name = texts_are_ids ? table.id_name : table.label_name;
+  if (!table.labels.offsets.empty())
+    names.push_back(!label_name.empty() ? label_name : texts_are_ids ? "id" : "label");
   for (const Attribute& attribute : table.attributes) names.push_back(attribute.name);
   for (const Field& field : table.fields) names.push_back(field.name);
 

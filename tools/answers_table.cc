@@ -48,7 +48,8 @@ std::string name_cell(std::string_view name) {
 }
 
 std::vector<Column> columns_of(const Answers& answers, const SearchResult& result) {
-  Column rank{"rank", false, {}}, id{"id", false, {}}, score{"score", false, {}}, label{"label", true, {}};
+  Column rank{"rank", false, {}}, id{"id", answers.info.id_type == IdType::text, {}},
+      score{"score", false, {}}, label{"label", true, {}};
   std::vector<Column> values;
   for (const ShownColumn& column : answers.columns)
     values.push_back({name_cell(column.title), column.format.type == ColumnType::text, {}});
@@ -56,7 +57,7 @@ std::vector<Column> columns_of(const Answers& answers, const SearchResult& resul
   for (std::size_t i = 0; i < result.hits.size(); ++i) {
     const Row row = result.row(i);
     rank.cells.push_back(std::to_string(i + 1));
-    id.cells.push_back(id_text(row.id, answers.info.id_type));
+    id.cells.push_back(name_cell(id_text(row, answers.info.id_type)));
     score.cells.push_back(recognisable(result.hits[i].score, type));
     if (answers.info.has_labels) label.cells.push_back(name_cell(row.label));
     for (std::size_t c = 0; c < values.size(); ++c) {

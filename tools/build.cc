@@ -253,7 +253,10 @@ void print_columns(const IndexInfo& info) {
 void print_build_summary(const BuildArguments& arguments, const Table& table, const IndexInfo& info,
                          const Seconds& seconds) {
   say("{}: {}, {}{}\n", arguments.directory, counted(info.num_rows, "row"),
-      counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
+      counted(info.attributes.size(), "attribute"),
+      info.has_labels                ? ", labels"
+      : info.id_type == IdType::text ? ", ids are texts"
+                                     : "");
   print_reading(table);
   if (const std::uint64_t num_dropped = table.num_dropped_rows - table.num_rejected_rows; num_dropped > 0)
     say("  {} dropped for missing or infinite values\n", counted(num_dropped, "row"));
@@ -316,16 +319,17 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
                   "columns are kept for filters and answers")
       ->type_name("A,B:low,...")
       ->group("Table");
-  CLI::Option* id =
-      command
-          .add_option("--id", arguments.id_column, "Column of integer ids, unique (default: 0, 1, 2, ...)")
-          ->type_name("COLUMN")
-          ->group("Table");
+  CLI::Option* id = command
+                        .add_option("--id", arguments.id_column,
+                                    "Column of ids, integers or texts, unique (default: 0, 1, 2, ...)")
+                        ->type_name("COLUMN")
+                        ->group("Table");
   command
       .add_option(
           "--id-type", arguments.id_type,
-          "What ids are: int64, or uint64, from 0 to 2^64 - 1 (default: uint64 if one is 2^63 or more)")
-      ->check(CLI::IsMember({"auto", "int64", "uint64"}))
+          "What ids are: int64, uint64, from 0 to 2^64 - 1, or text (default: text if most of the first are\n"
+          "no numbers, uint64 if one is 2^63 or more)")
+      ->check(CLI::IsMember({"auto", "int64", "uint64", "text"}))
       ->needs(id)
       ->group("Table");
   command.add_option("--label", arguments.label_column, "Column of text, such as a name, to show in answers")

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coding/any_index.h"
@@ -27,8 +28,6 @@ struct DeleteArguments {
   std::string durability = "sync";
 };
 
-using Ids = std::vector<std::int64_t>;
-
 void check_usage(const DeleteArguments& arguments) {
   if (arguments.named.num_given() + static_cast<int>(arguments.where.has_value()) != 1)
     throw InvalidArgument(
@@ -37,39 +36,39 @@ void check_usage(const DeleteArguments& arguments) {
 }
 
 // Ascending and unique.
-Ids named_ids(const DeleteArguments& arguments) {
+NamedIds named_ids(const DeleteArguments& arguments) {
   const IdType type = AnyIndex::open_on_touch(arguments.directory).schema().id_type;
-  Ids ids = arguments.named.read(type);
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  NamedIds ids = arguments.named.read(type);
+  ids.keep_one_of_each();
   return ids;
 }
 
-std::uint64_t count_present(const AnyIndex& index, const Ids& ids) {
+std::uint64_t count_present(const AnyIndex& index, const NamedIds& ids) {
   const std::vector<std::optional<Row>> rows = index.get(ids);
   return static_cast<std::uint64_t>(
       std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.has_value(); }));
 }
 
 // The number of rows that there are to delete.
-std::uint64_t count(const DeleteArguments& arguments, const AnyIndex& index, const Ids& ids) {
+std::uint64_t count(const DeleteArguments& arguments, const AnyIndex& index, const NamedIds& ids) {
   if (arguments.where) return index.ids_where(index.columns().filter(*arguments.where)).size();
   return count_present(index, ids);
 }
 
-std::uint64_t delete_rows(const DeleteArguments& arguments, AnyIndex& index, const Ids& ids) {
+std::uint64_t delete_rows(const DeleteArguments& arguments, AnyIndex& index, const NamedIds& ids) {
   WriteBatch batch;
+  std::vector<std::string_view> texts;
   if (arguments.where) {
     batch.erase_where(index.columns().filter(*arguments.where));
   } else {
-    batch.erase(ids);
+    erase(ids, texts, batch);
   }
   return index.write(batch).erased;
 }
 
 ExitCode run(const DeleteArguments& arguments) {
   check_usage(arguments);
-  Ids ids;
+  NamedIds ids;
   if (!arguments.where) ids = named_ids(arguments);  // before the index is locked
   AnyIndex index = AnyIndex::open_on_touch(
       arguments.directory,

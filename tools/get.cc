@@ -36,7 +36,7 @@ ExitCode run(const GetArguments& arguments, bool quiet) {
     throw InvalidArgument("say which rows: give one of --ids 1,2,... and --ids-file FILE");
   const AnyIndex index = AnyIndex::open_on_touch(arguments.directory);
   const IndexInfo info = index.info();
-  const std::vector<std::int64_t> ids = arguments.rows.read(info.id_type);
+  const NamedIds ids = arguments.rows.read(info.id_type);
   const std::vector<std::string> own = own_columns(index.schema());
   const std::vector<ShownColumn> columns = shown_columns(info, arguments.show, own);
   Output out(arguments.output);

@@ -54,6 +54,23 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name, Id
   return ids;
 }
 
+// A text a line, whatever it holds but the ends of lines.
+std::vector<std::string> read_texts(std::istream& in, const std::string& name) {
+  std::vector<std::string> texts;
+  for (std::string line; std::getline(in, line);) {
+    if (texts.empty() && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte order mark
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty()) texts.push_back(line);
+  }
+  if (in.bad()) throw IoError(fmt::format("cannot read {}", name));
+  return texts;
+}
+
+NamedIds read_named(std::istream& in, const std::string& name, IdType type) {
+  if (type == IdType::text) return {.type = type, .texts = read_texts(in, name)};
+  return {.type = type, .numbers = read_ids(in, name, type)};
+}
+
 std::ifstream open_file(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
@@ -66,6 +83,9 @@ bool is_bitmap(const std::string& path) {
 }
 
 IdSet read_bitmap(const std::string& path, IdType type) {
+  if (type == IdType::text)
+    throw InvalidArgument(
+        fmt::format("{}: the ids of the index are texts, and a bitmap holds numbers", path));
   std::ifstream file = open_file(path);
   std::ostringstream text;
   text << file.rdbuf();
@@ -78,8 +98,8 @@ IdSet read_bitmap(const std::string& path, IdType type) {
   }
 }
 
-std::vector<std::int64_t> read_ids_from_stdin(IdType type) {
-  std::vector<std::int64_t> ids = read_ids(std::cin, "standard input", type);
+NamedIds read_ids_from_stdin(IdType type) {
+  NamedIds ids = read_named(std::cin, "standard input", type);
   if (std::ferror(stdin) != 0)
     throw IoError("cannot read standard input");  // std::cin treats errors as the end
   return ids;
@@ -87,33 +107,38 @@ std::vector<std::int64_t> read_ids_from_stdin(IdType type) {
 
 }  // namespace
 
-std::vector<std::int64_t> parse_ids(std::string_view text, std::string_view option, IdType type) {
-  std::vector<std::int64_t> ids;
+NamedIds parse_ids(std::string_view text, std::string_view option, IdType type) {
+  NamedIds ids = {.type = type};
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view item = trimmed(text.substr(begin, end - begin));
+    begin = end + 1;
+    if (type == IdType::text) {
+      ids.texts.emplace_back(item);
+      continue;
+    }
     const std::optional<std::int64_t> id = parse_id(item, type);
     if (!id)
       throw InvalidArgument(fmt::format("{}: expected {}, found '{}'", option, expected_of(type), item));
-    ids.push_back(*id);
-    begin = end + 1;
+    ids.numbers.push_back(*id);
   }
   return ids;
 }
 
-std::vector<std::int64_t> read_ids(const std::string& path, IdType type) {
+NamedIds read_ids(const std::string& path, IdType type) {
   if (path == "-") return read_ids_from_stdin(type);
-  if (is_bitmap(path)) return read_bitmap(path, type).ids();
+  if (is_bitmap(path)) return {.type = type, .numbers = read_bitmap(path, type).ids()};
   std::ifstream file = open_file(path);
-  return read_ids(file, path, type);
+  return read_named(file, path, type);
 }
 
-IdSet read_id_set(const std::string& path, IdType type) {
-  return is_bitmap(path) ? read_bitmap(path, type) : IdSet(read_ids(path, type), type);
+Filter read_id_filter(const std::string& path, IdType type) {
+  return is_bitmap(path) ? Filter::ids_in(read_bitmap(path, type)) : filter_of(read_ids(path, type));
 }
 
 void add_id_options(CLI::App& command, IdArguments& arguments) {
-  command.add_option("--ids", arguments.ids, "Rows with these ids, as in 1,2,-5")->type_name("1,2,...");
+  command.add_option("--ids", arguments.ids, "Rows with these ids, as in 1,2,-5 or A-1,A-2")
+      ->type_name("1,2,...");
   command
       .add_option("--ids-file", arguments.ids_file,
                   "Rows with the ids in a file, one per line, or in a Roaring bitmap called *.roaring;\n"

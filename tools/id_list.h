@@ -8,17 +8,19 @@
 #include <string_view>
 #include <vector>
 
+#include "coding/named_ids.h"
 #include "culmen/id_set.h"
 
 namespace culmen::tools {
 
 // "1,2,-5", of that option. Throws InvalidArgument.
-std::vector<std::int64_t> parse_ids(std::string_view text, std::string_view option, IdType type);
+NamedIds parse_ids(std::string_view text, std::string_view option, IdType type);
 
 // Reads a file with one id per line, and skips empty lines, or, if its name ends in .roaring, a bitmap in Roaring's
 // portable format. "-": lines from standard input. Throws IoError, InputError naming the line, or FormatError.
-std::vector<std::int64_t> read_ids(const std::string& path, IdType type);
-IdSet read_id_set(const std::string& path, IdType type);
+NamedIds read_ids(const std::string& path, IdType type);
+// The rows with the ids of such a file.
+Filter read_id_filter(const std::string& path, IdType type);
 
 // The options --ids and --ids-file.
 struct IdArguments {
@@ -27,7 +29,7 @@ struct IdArguments {
 
   int num_given() const { return static_cast<int>(ids.has_value()) + static_cast<int>(ids_file.has_value()); }
   // The ids of the option that was given.
-  std::vector<std::int64_t> read(IdType type) const {
+  NamedIds read(IdType type) const {
     return ids ? parse_ids(*ids, "--ids", type) : read_ids(*ids_file, type);
   }
 };

@@ -74,6 +74,12 @@ std::string column_text(bool is_there, const std::string& column) {
   return column.empty() ? "yes" : fmt::format("yes, from the column {}", printable(column));
 }
 
+// Before where they come from.
+std::string_view id_type_text(IdType type) {
+  if (type == IdType::int64) return "";
+  return type == IdType::uint64 ? "uint64 " : "texts ";
+}
+
 std::string log_text(const RecoveryInfo& log) {
   if (log.num_batches == 0 && log.dropped_bytes == 0) return "empty";
   std::string text = counted(log.num_batches, "batch", "batches");
@@ -89,10 +95,9 @@ std::string text(const IndexInfo& info, const Schema& schema, const RecoveryInfo
   std::string values{value_type_name(info)};
   if (info.rounded_values > 0) values += fmt::format("; values rounded: {}", grouped(info.rounded_values));
   return fmt::format("rows        {}\n", grouped(info.num_rows)) + fmt::format("values      {}\n", values) +
-         (schema.id_name.empty()
-              ? ""
-              : fmt::format("ids         {}from the column {}\n",
-                            schema.id_type == IdType::uint64 ? "uint64 " : "", printable(schema.id_name))) +
+         (schema.id_name.empty() ? ""
+                                 : fmt::format("ids         {}from the column {}\n",
+                                               id_type_text(schema.id_type), printable(schema.id_name))) +
          fmt::format("labels      {}\n", column_text(info.has_labels, schema.label_name)) +
          fmt::format("partitions  {}\n", partitions) +
          fmt::format("leaves      {} of up to {} rows\n", grouped(info.num_leaves), info.leaf_rows) +

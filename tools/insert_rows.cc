@@ -84,7 +84,9 @@ class Writer {
 
   void write(const TableBatch& batch) {
     throw_if_interrupted();
-    if (change_ == Change::upsert && batch.rows.num_rows > 0 && batch.rows.ids.empty())
+    const bool has_texts = batch.rows.id_type == IdType::text && !batch.rows.labels.empty();
+    const bool needs_ids = change_ == Change::upsert || before_.id_type == IdType::text;
+    if (needs_ids && batch.rows.num_rows > 0 && batch.rows.ids.empty() && !has_texts)
       throw InvalidArgument(fmt::format("{} has no column {}: name the column of ids with --id COLUMN",
                                         input_name(arguments_), io::id_title(index_.schema())));
     const bool exact_only = before_.value_type == ValueType::float32 && arguments_.type.empty();

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "culmen/error.h"
 #include "culmen/id_type.h"
 
 namespace culmen::tools {
@@ -31,6 +32,12 @@ inline std::string npy_header(std::string_view descr, std::string_view shape) {
 }
 
 // The type of a column of ids, and an id in the bits of that type.
+// NumPy's texts have one length.
+inline void refuse_texts_in_npy(IdType type) {
+  if (type == IdType::text)
+    throw InvalidArgument("npy holds no ids that are texts: write csv, json or jsonl");
+}
+
 inline std::string_view npy_type_of(IdType type) {
   return type == IdType::uint64 ? "<u8" : "<i8";
 }

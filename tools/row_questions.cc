@@ -9,6 +9,7 @@
 
 #include "base/number_text.h"
 #include "coding/json_text.h"
+#include "coding/printable.h"
 #include "culmen/error.h"
 #include "culmen/why.h"
 #include "tools/id_list.h"
@@ -18,13 +19,11 @@
 namespace culmen::tools {
 namespace {
 
-std::vector<Row> rows_of(const AnyIndex& index, const std::vector<std::int64_t>& ids) {
+std::vector<Row> rows_of(const AnyIndex& index, const NamedIds& ids) {
   std::vector<Row> rows;
   const std::vector<std::optional<Row>> found = index.get(ids);
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (!found[i])
-      throw InvalidArgument(
-          fmt::format("there is no row with the id {}", id_text(ids[i], index.schema().id_type)));
+    if (!found[i]) throw InvalidArgument(fmt::format("there is no row with the id {}", ids.text(i)));
     rows.push_back(*found[i]);
   }
   return rows;
@@ -76,7 +75,7 @@ WhyAnswer why(const std::string& ids, const AnyIndex& index, const Query& query,
   if (answer.rows.size() > 2) throw InvalidArgument("--why takes one id or two");
   const IndexInfo info = index.info(query.scale);
   for (const Row& row : answer.rows) {
-    answer.ranks.push_back(index.rank_of(query, row.id, options));
+    answer.ranks.push_back(index.rank_of(query, row, options));
     answer.parts.push_back(score_parts(query, row, info));
   }
   if (answer.rows.size() == 2) answer.even = even_weights(query, answer.rows[0], answer.rows[1], info);
@@ -90,8 +89,8 @@ std::string place_text(const std::optional<RowRank>& rank) {
 
 void write_text(const WhyAnswer& answer, Output& out) {
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
-    out.write(
-        fmt::format("id {}: {}\n", id_text(answer.rows[i].id, answer.id_type), place_text(answer.ranks[i])));
+    out.write(fmt::format("id {}: {}\n", printable(id_text(answer.rows[i], answer.id_type)),
+                          place_text(answer.ranks[i])));
     for (const ScorePart& part : answer.parts[i])
       out.write(fmt::format("  {:>14}  = {} * {} of {}\n", number_text(part.part), number_text(part.weight),
                             number_or_missing(part), part.attribute));
@@ -111,7 +110,7 @@ Json why_json(const WhyAnswer& answer) {
     Json parts = Json::array();
     for (const ScorePart& part : answer.parts[i]) parts.push_back(part_json(part));
     const std::optional<RowRank>& rank = answer.ranks[i];
-    rows.push_back({{"id", id_json(answer.rows[i].id, answer.id_type)},
+    rows.push_back({{"id", id_json(answer.rows[i], answer.id_type)},
                     {"rank", rank ? Json(rank->rank) : Json(nullptr)},
                     {"score", rank ? Json(rank->score) : Json(nullptr)},
                     {"parts", std::move(parts)}});
@@ -122,22 +121,22 @@ Json why_json(const WhyAnswer& answer) {
   return {{"rows", std::move(rows)}, {"even_weights", std::move(even)}};
 }
 
-Json rank_json(std::int64_t id, IdType type, const std::optional<RowRank>& rank) {
-  return {{"id", id_json(id, type)},
+Json rank_json(const Row& row, IdType type, const std::optional<RowRank>& rank) {
+  return {{"id", id_json(row, type)},
           {"rank", rank ? Json(rank->rank) : Json(nullptr)},
           {"score", rank ? Json(rank->score) : Json(nullptr)}};
 }
 
-void write_ranks(const std::vector<std::int64_t>& ids, IdType type,
+void write_ranks(const std::vector<Row>& of_rows, IdType type,
                  const std::vector<std::optional<RowRank>>& ranks, const std::string& format, Output& out) {
   Json rows = Json::array();
-  for (std::size_t i = 0; i < ids.size(); ++i) {
+  for (std::size_t i = 0; i < of_rows.size(); ++i) {
     if (format == "json") {
-      rows.push_back(rank_json(ids[i], type, ranks[i]));
+      rows.push_back(rank_json(of_rows[i], type, ranks[i]));
     } else if (format == "jsonl") {
-      out.write(json_text(rank_json(ids[i], type, ranks[i])) + "\n");
+      out.write(json_text(rank_json(of_rows[i], type, ranks[i])) + "\n");
     } else {
-      out.write(fmt::format("id {}: {}\n", id_text(ids[i], type), place_text(ranks[i])));
+      out.write(fmt::format("id {}: {}\n", printable(id_text(of_rows[i], type)), place_text(ranks[i])));
     }
   }
   if (format == "json") out.write(json_text({{"rows", std::move(rows)}}) + "\n");
@@ -160,11 +159,10 @@ void answer_about_rows(const QueryArguments& arguments, const AnyIndex& index, c
     out.write(is_json ? json_text({{"count", count}, {"score", score}}) + "\n" : fmt::format("{}\n", count));
   }
   if (arguments.rank_of) {
-    const std::vector<std::int64_t> ids = parse_ids(*arguments.rank_of, "--rank-of", type);
-    static_cast<void>(rows_of(index, ids));  // throws
+    const std::vector<Row> rows = rows_of(index, parse_ids(*arguments.rank_of, "--rank-of", type));
     std::vector<std::optional<RowRank>> ranks;
-    for (const std::int64_t id : ids) ranks.push_back(index.rank_of(query, id, options));
-    write_ranks(ids, type, ranks, format, out);
+    for (const Row& row : rows) ranks.push_back(index.rank_of(query, row, options));
+    write_ranks(rows, type, ranks, format, out);
   }
   if (!arguments.why) return;
   const WhyAnswer answer = why(*arguments.why, index, query, options);

@@ -88,9 +88,8 @@ Filter filter_of(const QueryArguments& arguments, const Index& index) {
   Filter filter;
   if (!arguments.where.empty()) filter = index.filter(arguments.where);
   const IdType type = index.schema().id_type;
-  if (!arguments.ids_file.empty()) filter = filter && Filter::ids_in(read_id_set(arguments.ids_file, type));
-  if (!arguments.not_ids_file.empty())
-    filter = filter && !Filter::ids_in(read_id_set(arguments.not_ids_file, type));
+  if (!arguments.ids_file.empty()) filter = filter && read_id_filter(arguments.ids_file, type);
+  if (!arguments.not_ids_file.empty()) filter = filter && !read_id_filter(arguments.not_ids_file, type);
   return filter;
 }
 

@@ -82,7 +82,8 @@ class Index {
   // partitions empty. Batches of a million rows and more are not logged but written as a new snapshot.
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
-  std::uint64_t erase(std::span<const std::int64_t> ids);  // returns the number of rows erased
+  std::uint64_t erase(std::span<const std::int64_t> ids);        // returns the number of rows erased
+  std::uint64_t erase(std::span<const std::string_view> texts);  // of IdType::text
   // Erases the rows that pass, as WriteBatch::erase_where. Returns their number.
   std::uint64_t erase_where(const Filter& where);
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
@@ -127,6 +128,16 @@ class Index {
   [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
   [[nodiscard]] bool contains(std::int64_t id) const;
+  // The same of an index of IdType::text; throw InvalidArgument for others. Cost: that of find_texts.
+  [[nodiscard]] std::optional<Row> get(std::string_view text) const;
+  [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::string_view> texts) const;
+  [[nodiscard]] bool contains(std::string_view text) const;
+  // What stands in for each text in this version: for sets of many ids (IdSet). Changes may move it, so ask a snapshot() and
+  // search the same. Throws InvalidArgument for an index of other ids. Cost: some 20 looks at rows for each text, in the
+  // order of ids, which the first call in a version makes, or the first filter or cursor with a text: a pass over the ids of
+  // all rows, a sort, and 8 bytes a row. A writer's changes keep an order of their own, once made, so that such calls for the
+  // newest version need none.
+  [[nodiscard]] std::vector<TextPlace> find_texts(std::span<const std::string_view> texts) const;
   // The ids of all rows that pass a filter, ascending. Cost: a scan of what the filter tests, without the leaves whose minima
   // and maxima decide.
   [[nodiscard]] std::vector<std::int64_t> ids_where(const Filter& where) const;
@@ -196,6 +207,8 @@ class Index {
   // Where the row with this id stands in the whole order; nullopt if it is not in it: there is no such row, it does not
   // pass the filter, or it misses a value that is ranked.
   [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::int64_t id,
+                                               const SearchOptions& options = {}) const;
+  [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::string_view text,
                                                const SearchOptions& options = {}) const;
 
   // What other parts of the same table must know of this one (culmen/statistics.h), for queries of this scale. Cost for

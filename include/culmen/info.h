@@ -35,7 +35,7 @@ struct IndexInfo {
   std::vector<AttributeInfo> attributes;
   std::vector<FieldInfo> fields;
   ValueType value_type = ValueType::float32;
-  bool has_labels = false;
+  bool has_labels = false;  // besides ids; never with IdType::text
   IdType id_type = IdType::int64;
   Partitioning partitioning = Partitioning::kd;
   Shells shells = Shells::sums;            // none: left out, although there are enough partitions for them
@@ -51,7 +51,7 @@ struct IndexInfo {
   std::uint64_t overhead_bytes = 0;  // tree, bounds, bookkeeping and empty slots
   std::uint64_t code_bytes = 0;      // codes (quantized values), in memory only and not counted above
   std::int64_t next_id =
-      0;  // what the next row without an id would get; 0 where none is assigned (IdType::uint64)
+      0;  // what the next row without an id would get; 0 where none is assigned (IdType::uint64, IdType::text)
   std::uint64_t rounded_values = 0;  // values changed by ValueType::float32
   // Identifies the index, 32 hexadecimal digits: drawn when it is saved to a directory, and kept through all changes
   // there. Empty if it was not opened from a directory.

@@ -30,6 +30,7 @@ enum class Missing : std::uint8_t {
 struct Cursor {
   double score = 0;
   std::int64_t id = 0;
+  std::optional<std::string> text = {};  // of IdType::text, instead of what stands in for it
 
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };

@@ -106,8 +106,8 @@ enum class RowOrder : std::uint8_t {
 // The columns of an index.
 struct Schema {
   std::vector<Attribute> attributes;  // 1 to kMaxAttributes, names unique and not empty
-  bool has_labels = false;
-  std::vector<Field> fields = {};  // up to kMaxFields
+  bool has_labels = false;            // besides ids; never with IdType::text
+  std::vector<Field> fields = {};     // up to kMaxFields
   // The columns of the table that hold ids and labels, where they have names.
   std::string id_name = {}, label_name = {};
   IdType id_type = IdType::int64;

@@ -108,7 +108,7 @@ using FieldValue = std::variant<std::monostate, std::int64_t, double, std::strin
 struct Row {
   std::int64_t id = -1;
   std::vector<double> values;           // [num_attributes]; missing ones are NaN
-  std::string label;                    // empty when the index has none
+  std::string label;                    // empty when the index has none; of IdType::text the id
   std::vector<FieldValue> fields = {};  // [num_fields]
 
   friend bool operator==(const Row&, const Row&) = default;
@@ -129,13 +129,28 @@ struct SearchResult {
   [[nodiscard]] std::uint64_t version() const;
   // That of each shard; of an Index, its only one.
   [[nodiscard]] std::vector<std::uint64_t> versions() const;
-  // Whether rows of the index have labels, empty ones among them.
+  // Whether rows of the index have labels, empty ones among them. Not those of IdType::text, whose labels are their ids.
   [[nodiscard]] bool has_labels() const;
+  // Of the hit at `rank`: its id, as digits or, of IdType::text, the text itself.
+  [[nodiscard]] std::string id_text(std::size_t rank) const;
   // Of the hit at `rank`: one attribute, the label (empty if the index has none), or the whole row.
   [[nodiscard]] double attribute(std::size_t rank, const AttributeRef& attribute) const;  // NaN: missing
   [[nodiscard]] std::string label(std::size_t rank) const;
   [[nodiscard]] FieldValue field(std::size_t rank, std::string_view name) const;
   [[nodiscard]] Row row(std::size_t rank) const;
+};
+
+// The id of a row as people know it: digits or, of IdType::text, the text.
+[[nodiscard]] std::string id_text(const Row& row, IdType type);
+
+// Where a text is among the ids of an index of IdType::text.
+struct TextPlace {
+  // What stands in for the text, as Hit::id. If no row has it: what stands in for the largest text before it, or the
+  // smallest int64.
+  std::int64_t id = std::numeric_limits<std::int64_t>::min();
+  bool is_there = false;
+
+  friend bool operator==(const TextPlace&, const TextPlace&) = default;
 };
 
 // Where a row stands in the order of all rows that a query ranks.
@@ -151,7 +166,7 @@ struct RowRank {
 struct BatchAnswers {
   std::size_t num_queries = 0;
   std::size_t k = 0;                  // of the batch, or the number of rows in the index if that is smaller
-  std::vector<std::int64_t> ids;      // [num_queries][k] best first, -1 after the last hit
+  std::vector<std::int64_t> ids;      // [num_queries][k] as Hit::id, best first, -1 after the last hit
   std::vector<double> scores;         // [num_queries][k] in the same order, -infinity after the last hit
   std::vector<std::uint32_t> counts;  // [num_queries] hits
   std::uint64_t version = 0;          // of the index that was searched

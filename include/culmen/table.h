@@ -118,7 +118,7 @@ struct TableView {
   std::vector<ColumnView> columns;    // [num_attributes] of num_rows values
   // [num_rows], unique but for Duplicates, as id_type says; empty: the rows' numbers, and then id_type is int64
   std::span<const std::int64_t> ids;
-  LabelsView labels;  // [num_rows]; empty: none
+  LabelsView labels;  // [num_rows]; empty: none. With IdType::text they are the ids, and `ids` is empty
   // Rows are numbered 0, 1, 2, ... in order, dropped rows included. These are the numbers of the dropped rows,
   // ascending; they matter only for a table without ids.
   std::span<const std::uint64_t> dropped_rows = {};

@@ -38,8 +38,9 @@ struct ReadOptions {
   std::vector<Attribute> attributes = {};
   // Without attributes: all columns are attributes, and must be numbers.
   bool numbers_only = false;
-  std::string id_column = {};  // integers; empty: ids are assigned, by the rows' numbers
-  // Of the ids. nullopt: uint64 if one of them is 2^63 or more, else int64. The type of a schema counts instead.
+  std::string id_column = {};  // integers or texts; empty: ids are assigned, by the rows' numbers
+  // Of the ids. nullopt: text if most of the first thousand are texts, uint64 if one of them is 2^63 or more, else
+  // int64. The type of a schema counts instead. Texts are in Table::labels.
   std::optional<IdType> id_type = {};
   std::string label_column = {};  // UTF-8 text; empty: no labels
   bool assign_ids = false;        // leave out the column of ids that the schema names

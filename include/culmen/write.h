@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -29,6 +30,8 @@ class WriteBatch {
   WriteBatch& upsert(TableView rows);
   // Ids that are not in the index are ignored.
   WriteBatch& erase(std::span<const std::int64_t> ids);
+  // The same for an index of IdType::text.
+  WriteBatch& erase(std::span<const std::string_view> texts);
   // Rows that pass the filter, of the index as the steps before have left it: also rows that this batch has inserted. The
   // empty filter erases all rows, which Python, the program and the server refuse: check a text that may be empty. Cost:
   // that of Index::ids_where, while other writers wait; and a load of the rows that the steps before have inserted, which
@@ -44,10 +47,13 @@ class WriteBatch {
   struct Erase {
     std::span<const std::int64_t> ids;
   };
+  struct EraseTexts {
+    std::span<const std::string_view> texts;
+  };
   struct EraseWhere {
     Filter where;
   };
-  using Step = std::variant<Insert, Upsert, Erase, EraseWhere>;
+  using Step = std::variant<Insert, Upsert, Erase, EraseTexts, EraseWhere>;
   const std::vector<Step>& steps() const { return steps_; }
 
  private:

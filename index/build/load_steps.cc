@@ -44,7 +44,7 @@ std::shared_ptr<Snapshot> start_snapshot(const FilledTable& filled, const BuildO
   snapshot->stand_ins = filled.stand_ins();
   snapshot->num_rows = table.num_rows;
   snapshot->next_id = next_id;
-  snapshot->has_labels = !table.labels.empty();
+  snapshot->has_labels = !table.labels.empty() || table.id_type == IdType::text;
   snapshot->layout = BoundLayout(snapshot->num_attributes());
   for (const AttributeStats& range : usual_ranges(*snapshot, table))
     snapshot->units.push_back(bound_unit(range, snapshot->layout.is_wide()));

@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kFormatName = "culmen index";
 // Features.
-constexpr std::string_view kUint64Ids = "uint64_ids";
+constexpr std::string_view kUint64Ids = "uint64_ids", kTextIds = "text_ids";
 constexpr std::size_t kMaxDepth = 4;
 // Limits memory: a parsed value takes many times the bytes of its text.
 constexpr std::size_t kMaxValues = 20'000;
@@ -232,7 +232,7 @@ std::string partitioning_text(const Manifest& manifest) {
 
 std::string features_text(const Manifest& manifest) {
   if (manifest.id_type == IdType::int64) return json_array({}, 1);
-  return json_array({json_string(std::string(kUint64Ids))}, 1);
+  return json_array({json_string(std::string(manifest.id_type == IdType::text ? kTextIds : kUint64Ids))}, 1);
 }
 
 std::string log_text(const LogName& log) {
@@ -312,7 +312,7 @@ void check_format(const JsonMembers& all) {
                     ": use the program that wrote it, or build the index again from its table");
   if (all.text("byte_order") != "little") all.fail_on("byte_order", "is not little");
   for (const JsonValue& feature : all.array("features", kMaxValues))
-    if (feature.text != kUint64Ids)
+    if (feature.text != kUint64Ids && feature.text != kTextIds)
       all.fail_on("features", "needs " + json_string(feature.text) + ", which this program does not have");
 }
 
@@ -451,10 +451,13 @@ Manifest parse_manifest(const std::string& text, const std::string& path, WithQu
   manifest.id_name = all.text("id_name");
   manifest.label_name = all.text("label_name");
   // Others are refused above.
-  if (!all.array("features", kMaxValues).empty()) manifest.id_type = IdType::uint64;
+  for (const JsonValue& feature : all.array("features", kMaxValues))
+    manifest.id_type = feature.text == kTextIds ? IdType::text : IdType::uint64;
   manifest.has_gaps = all.boolean("gaps");
   manifest.value_type = all.choice("value_type", kValueTypes);
   manifest.has_labels = all.boolean("labels");
+  if (manifest.id_type == IdType::text && !manifest.has_labels)
+    all.fail_on("labels", "are the ids, and missing");
   manifest.exact_sums = all.boolean("exact_sums");
   manifest.layout = BoundLayout(manifest.num_attributes());
   manifest.leaf_rows = static_cast<int>(all.integer("leaf_rows", 16, kMaxLeafRows));

@@ -191,6 +191,7 @@ class RowSalvager {
 
  private:
   std::size_t leaf_rows() const { return manifest_.leaf_shape().leaf_rows; }
+  bool texts_are_ids() const { return manifest_.id_type == IdType::text; }
 
   // Nothing if the index has no such file, or it cannot be opened.
   std::optional<LoneFrameReader> open(const Directory& directory, FileKind kind) {
@@ -207,7 +208,8 @@ class RowSalvager {
   std::string lost_with(FileKind kind) const {
     switch (kind) {
       case FileKind::labels:
-        return " (all rows without their labels)";
+        return texts_are_ids() ? " (all rows of the snapshot, whose ids are there)"
+                               : " (all rows without their labels)";
       case FileKind::fields:
         return " (all rows without their fields" + list_of_fields([](const Field&) { return true; }) + ")";
       case FileKind::dictionaries:
@@ -287,6 +289,7 @@ class RowSalvager {
   void take_rows(std::uint64_t leaf, const FrameExtent& extent, const LeafRecord& record) {
     const std::uint64_t leaf_rows = this->leaf_rows();
     const std::byte* label_frame = manifest_.has_labels ? read_label_frame(leaf, record) : nullptr;
+    if (label_frame == nullptr && texts_are_ids()) return;
     const std::optional<LeafFields> fields = read_fields(leaf, record);
     const T* values = reinterpret_cast<const T*>(values_.data());
     std::uint64_t num_bad = 0;
@@ -349,7 +352,7 @@ class RowSalvager {
       return frame.data();
     } catch (const Error& error) {
       bad_labels_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
-                       " rows without their labels)");
+                       (texts_are_ids() ? " rows, whose ids are there)" : " rows without their labels)"));
       return nullptr;
     }
   }

@@ -205,6 +205,15 @@ std::optional<std::vector<std::uint64_t>> LiveIndex::find_rows(const Snapshot& s
   return with_id_map(snapshot, find);
 }
 
+std::optional<std::vector<TextPlace>> LiveIndex::find_texts(const Snapshot& snapshot,
+                                                            std::span<const std::string_view> texts) {
+  return with_id_map(snapshot, [&](const TreeWriter& tree) {
+    std::vector<TextPlace> places;
+    for (const std::string_view text : texts) places.push_back(tree.find_text(text));
+    return places;
+  });
+}
+
 bool LiveIndex::has_id_map(const Snapshot& snapshot) {
   return with_id_map(snapshot, [](const TreeWriter&) { return true; }).has_value();
 }

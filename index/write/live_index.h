@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,9 @@ class LiveIndex {
   // Once so many passes were made that a map would have cost less, it makes one.
   std::optional<std::vector<std::uint64_t>> find_rows(const Snapshot& snapshot,
                                                       std::span<const std::int64_t> ids);
+  // The same for texts, of an index of IdType::text. None: a list of all rows has to be made (index/text_rows.h).
+  std::optional<std::vector<TextPlace>> find_texts(const Snapshot& snapshot,
+                                                   std::span<const std::string_view> texts);
   // Whether find_rows would now find rows of this snapshot.
   bool has_id_map(const Snapshot& snapshot);
 

@@ -69,7 +69,7 @@ std::shared_ptr<const Snapshot> arranged(const Snapshot& version) {
 // What LogBeside believed is looked up here.
 NormalizedBatch normalized_log(const WriteBatch& batch, const LoggedRows& logged, const TreeWriter& tree) {
   try {
-    NormalizedBatch normalized = normalize(batch, {}, tree);
+    NormalizedBatch normalized = normalize(batch, {}, tree, BatchIds::stored);
     if (normalized.result.erased == logged.erased.size()) return normalized;
   } catch (const InputError& error) {
     throw FormatError(std::string("the log adds a row that does not fit the index: ") + error.what());

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,7 +19,9 @@
 #include "index/columns.h"
 #include "index/field_rows.h"
 #include "index/table_shape.h"
+#include "index/text_rows.h"
 #include "index/write/reload.h"
+#include "index/write/text_batch.h"
 #include "query/predicate.h"
 
 namespace culmen {
@@ -42,15 +45,25 @@ namespace {
 
 class Folder {
  public:
-  Folder(const WriteOptions& options, const TreeWriter& tree)
-      : options_(options), tree_(tree), s_(tree.current()), next_id_(s_.next_id) {}
+  Folder(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree, BatchIds ids)
+      : options_(options), tree_(tree), s_(tree.current()), ids_(ids), next_id_(s_.next_id) {
+    if (s_.id_type != IdType::text || ids == BatchIds::stored) return;
+    texts_.emplace(batch, tree);
+    if (!texts_->moves().empty()) move_rows();
+  }
 
   void operator()(const WriteBatch::Insert& step) { add(step.rows, false); }
   void operator()(const WriteBatch::Upsert& step) { add(step.rows, true); }
   void operator()(const WriteBatch::Erase& step) {
     if (!step.ids.empty() && step.ids.data() == nullptr)
       throw InvalidArgument("the ids to erase are a null pointer");
+    if (texts_) throw InvalidArgument("the ids of the index are texts: erase by texts");
     for (const std::int64_t id : step.ids) erase(state_of(id));
+  }
+  void operator()(const WriteBatch::EraseTexts& step) {
+    require_text_ids(s_);
+    for (const std::string_view text : step.texts)
+      if (const std::optional<std::int64_t> id = texts_->id_of(text)) erase(state_of(*id));
   }
   void operator()(const WriteBatch::EraseWhere& step) {
     const std::vector<std::int64_t> of_batch = passing_rows_of_batch(step.where);
@@ -111,6 +124,22 @@ class Folder {
     return {there, there};
   }
 
+  // Gives some rows of the index the numbers that make room for new texts. To the steps they are rows of the index.
+  void move_rows() {
+    tables_.emplace_back(texts_->moved_rows(), s_);
+    for (const SpacedIds::Move& move : texts_->moves()) states_.emplace(move.from, IdState{true, false});
+    for (std::size_t row = 0; row < texts_->moves().size(); ++row) {
+      const std::int64_t id = texts_->moves()[row].to;
+      IdState& state = states_.emplace(id, IdState{false, false}).first->second;
+      state = {state.was_there, true, true, 0, row};
+      added_.push_back({id, 0, row});
+      next_id_ = std::max(next_id_, id_after(id));
+    }
+  }
+  bool is_of_index(const IdState& state) const {
+    return !state.is_new || (texts_ && !texts_->moves().empty() && state.table == 0);
+  }
+
   void erase(IdState& state) {
     if (!state.lives) return;
     state.lives = false;
@@ -129,12 +158,14 @@ class Folder {
 
   void add(const TableView& given, bool replace) {
     const std::size_t t = tables_.size();
+    if (ids_ == BatchIds::given) check_given_ids(given, s_.id_type);
     tables_.push_back(checked_rows(given, options_, s_, change_.rounded_values));
     const TableView& table = tables_[t].view();
-    if (table.ids.empty()) return add_assigned(t);
+    if (table.ids.empty() && !texts_) return add_assigned(t);
     for (std::size_t row = 0; row < table.num_rows; ++row) {
-      add_given(table.ids[row], t, row, replace);
-      added_.push_back({table.ids[row], t, row});
+      const std::int64_t id = texts_ ? *texts_->id_of(table.labels[row]) : table.ids[row];
+      add_given(id, t, row, replace);
+      added_.push_back({id, t, row});
     }
   }
 
@@ -163,17 +194,22 @@ class Folder {
   void add_given(std::int64_t id, std::size_t table, std::size_t row, bool replace) {
     IdState& state = state_of(id);
     if (state.lives && !replace) {
-      if (!state.is_new)
+      if (is_of_index(state))
         throw RowError(row,
-                       "id " + id_text(id, s_.id_type) + " is already in the index; upsert replaces rows");
+                       "id " + name_of(id, table, row) + " is already in the index; upsert replaces rows");
       if (options_.duplicates == Duplicates::error)
-        throw RowError(row, "id " + id_text(id, s_.id_type) + " appears twice");
+        throw RowError(row, "id " + name_of(id, table, row) + " appears twice");
       if (options_.duplicates == Duplicates::last) state = {state.was_there, true, true, table, row};
       return;
     }
     ++(state.lives ? result_.replaced : result_.inserted);
     state = {state.was_there, true, true, table, row};
     next_id_ = std::max(next_id_, id_after(id));
+  }
+
+  std::string name_of(std::int64_t id, std::size_t table, std::size_t row) const {
+    if (!texts_) return id_text(id, s_.id_type);
+    return '"' + std::string(tables_[table].view().labels[row]) + '"';
   }
 
   // Gathers the rows that remain, table by table, each in its order.
@@ -245,7 +281,9 @@ class Folder {
   const WriteOptions& options_;
   const TreeWriter& tree_;
   const Snapshot& s_;
+  const BatchIds ids_;
   std::int64_t next_id_;
+  std::optional<TextBatch> texts_;  // of IdType::text
   std::vector<ArrangedTable> tables_;
   std::vector<Added> added_;
   IdTable<IdState> states_;              // of the ids that a step has named
@@ -257,13 +295,17 @@ class Folder {
 }  // namespace
 
 void require_assigned_ids(IdType type) {
-  if (type == IdType::uint64)
-    throw InvalidArgument("an index whose ids are uint64 assigns none: give the rows ids");
+  if (type != IdType::int64)
+    throw InvalidArgument("an index whose ids are " + std::string(id_type_name(type)) +
+                          " assigns none: give the rows ids");
 }
 
 void check_given_ids(const TableView& table, IdType type) {
-  if (table.ids.empty() && table.num_numbers() > 0) require_assigned_ids(type);
-  if (!table.ids.empty() && table.id_type != type)
+  const bool has_ids = !table.ids.empty() || table.id_type == IdType::text;
+  if (table.id_type == IdType::text && !table.ids.empty())
+    throw InvalidArgument("the ids are texts, which are the table's labels: leave out the numbers");
+  if (!has_ids && table.num_numbers() > 0) require_assigned_ids(type);
+  if (has_ids && table.id_type != type)
     throw InvalidArgument("the ids of the rows are " + std::string(id_type_name(table.id_type)) +
                           ", those of the index " + std::string(id_type_name(type)) +
                           ": set TableView::id_type, and make the ids as culmen/id_type.h says");
@@ -275,7 +317,6 @@ ArrangedTable checked_rows(const TableView& given, const WriteOptions& options, 
   const TableView& table = arranged.view();
   if (!table.labels.empty() && !snapshot.has_labels)
     throw InvalidArgument("the rows have labels, but the index has none");
-  check_given_ids(table, snapshot.id_type);
   const bool is_float32 = snapshot.value_type == ValueType::float32;
   const ValueType wanted = !is_float32                ? ValueType::float64
                            : options.round_to_float32 ? ValueType::float32
@@ -301,8 +342,9 @@ bool has_filter(const WriteBatch& batch) {
   });
 }
 
-NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree) {
-  Folder folder(options, tree);
+NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree,
+                          BatchIds ids) {
+  Folder folder(batch, options, tree, ids);
   for (const WriteBatch::Step& step : batch.steps()) std::visit(folder, step);
   return folder.finish();
 }

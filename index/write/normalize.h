@@ -32,7 +32,11 @@ void check_given_ids(const TableView& table, IdType type);
 // Whether normalize() searches the tree's version, which has to be complete then (TreeWriter::finish_version).
 bool has_filter(const WriteBatch& batch);
 
+// Whose the ids of a batch are. Those that are stored are numbers, also where they stand in for texts.
+enum class BatchIds : std::uint8_t { given, stored };
+
 // Reads the tree and changes nothing. Throws what Index::write documents.
-NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree);
+NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree,
+                          BatchIds ids = BatchIds::given);
 
 }  // namespace culmen

@@ -1,5 +1,7 @@
 #include "index/write/tree_writer.h"
 
+#include <tbb/parallel_sort.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -56,15 +58,47 @@ std::vector<std::uint64_t> TreeWriter::find_rows(std::span<const std::int64_t> i
   std::vector<std::uint64_t> rows;
   for (const std::int64_t id : ids) {
     const WorkingTree::RowPosition found = tree_->find(id);
-    rows.push_back(found.page == kNoPage
-                       ? kNowhere
-                       : tree_->pages[found.page].slot * static_cast<std::uint64_t>(current().leaf_rows) +
-                             found.row);
+    rows.push_back(found.page == kNoPage ? kNowhere : row_at(found));
   }
   return rows;
 }
 
+std::uint64_t TreeWriter::row_at(const WorkingTree::RowPosition& position) const {
+  return tree_->pages[position.page].slot * static_cast<std::uint64_t>(current().leaf_rows) + position.row;
+}
+
+const OrderedIds& TreeWriter::ordered_ids() const {
+  if (ordered_ids_) return *ordered_ids_;
+  std::vector<std::int64_t> ids;
+  ids.reserve(current().num_rows);
+  for (const std::uint32_t slot : tree_->pages.slots()) {
+    const std::int64_t* of_leaf = current().leaf_ids(slot);
+    ids.insert(ids.end(), of_leaf, of_leaf + current().leaf(slot).num_rows);
+  }
+  tbb::parallel_sort(ids.begin(), ids.end());
+  return ordered_ids_.emplace(ids);
+}
+
+TextPlace TreeWriter::find_text(std::string_view text) const {
+  std::string_view last;  // the text of the id at which the search ends
+  const auto is_not_above = [&](std::int64_t id) {
+    const std::string_view of_row = current().label(row_at(tree_->find(id)));
+    if (of_row > text) return false;
+    last = std::max(last, of_row);
+    return true;
+  };
+  const std::optional<std::int64_t> id = ordered_ids().last_that(is_not_above);
+  return id ? TextPlace{*id, last == text} : TextPlace{};
+}
+
 void TreeWriter::apply(const Change& change) {
+  apply_to_tree(change);
+  if (!ordered_ids_) return;
+  for (const std::int64_t id : change.removed) ordered_ids_->erase(id);
+  for (const std::int64_t id : change.ids) ordered_ids_->insert(id);
+}
+
+void TreeWriter::apply_to_tree(const Change& change) {
   const FloatingPointScope floating_point;
   begin_version(change);
   if (wants_reload(change) || !has_room_for_pages(change)) return reload(change);

@@ -19,9 +19,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "culmen/search.h"
+#include "index/ordered_ids.h"
 #include "index/snapshot.h"
 #include "index/write/change.h"
 #include "index/write/located_change.h"
@@ -43,6 +47,10 @@ class TreeWriter {
   bool contains(std::int64_t id) const { return tree_->find(id).page != kNoPage; }
   // For each id its row, or kNowhere.
   std::vector<std::uint64_t> find_rows(std::span<const std::int64_t> ids) const;
+  // The ids of all rows, in order. The first call makes the list, by a pass over them; changes keep it.
+  const OrderedIds& ordered_ids() const;
+  // Of an index of IdType::text. Concurrent calls are allowed once there is the list.
+  TextPlace find_text(std::string_view text) const;
   const Snapshot& current() const { return next_ != nullptr ? *next_ : *base_; }
   // Whether it is complete, so that it can be searched.
   bool is_version_complete() const { return next_ == nullptr; }
@@ -56,6 +64,8 @@ class TreeWriter {
   std::shared_ptr<const Snapshot> finish_version(std::uint64_t version);
 
  private:
+  std::uint64_t row_at(const WorkingTree::RowPosition& position) const;
+  void apply_to_tree(const Change& change);
   void begin_version(const Change& change);
   bool wants_whole(const Change& change) const;
   bool wants_reload(const Change& change) const;
@@ -70,6 +80,7 @@ class TreeWriter {
   std::shared_ptr<const Snapshot> base_;  // the last completed version
   std::shared_ptr<Snapshot> next_;        // the version that is being made; null: no change since base_
   std::unique_ptr<WorkingTree> tree_;
+  mutable std::optional<OrderedIds> ordered_ids_;
   std::uint64_t rows_when_loaded_;
   std::uint64_t rows_inserted_ = 0;  // since then
   std::uint64_t rows_changed_ = 0;   // of a tree that is read on touch

@@ -45,6 +45,11 @@ WriteBatch& WriteBatch::erase(std::span<const std::int64_t> ids) {
   return *this;
 }
 
+WriteBatch& WriteBatch::erase(std::span<const std::string_view> texts) {
+  steps_.emplace_back(EraseTexts{texts});
+  return *this;
+}
+
 WriteBatch& WriteBatch::erase_where(Filter where) {
   steps_.emplace_back(EraseWhere{std::move(where)});
   return *this;

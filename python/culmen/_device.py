@@ -105,7 +105,7 @@ class _OnGpu:
     def _search_there(
         self, weights: Any, k: KOrEach, where: WhereOrEach, min_score: ScoreOrEach, missing: str
     ) -> DeviceAnswers:
-        if self._schema.id_type == "uint64":
+        if self._schema.id_type != "int64":
             raise InvalidArgument(
                 "weights in device memory are answered by indexes whose ids are int64; copy them to the host"
             )

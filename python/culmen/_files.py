@@ -71,7 +71,8 @@ def _read_csv(
     columns = None if choice.columns is None else list(dict.fromkeys([*map(str, choice.columns), *stored]))
     id, label = (role if isinstance(role, str) else "" for role in (choice.id, choice.label))
     parts: dict[str, list[Column]] = {}
-    ids, dropped, num_rows = [], [], 0
+    ids: list[np.ndarray | _core.TextColumn] = []
+    dropped, num_rows, id_type = [], 0, choice.id_type
     for file in files:
         reject = None if rejects is None else _rejecting(file, rejects)
         read = _core.read_csv(
@@ -84,9 +85,12 @@ def _read_csv(
             choice.nulls == "drop",
             *form,
             unique_ids,
-            choice.id_type,
+            id_type,
             reject,
         )
+        if ids and (read[3] == "text") != isinstance(ids[0], _core.TextColumn):
+            raise InputError(f'{file} has ids that are texts, {files[0]} integers: id_type="text" takes all as texts')
+        id_type = "text" if read[3] == "text" else id_type  # of the next files
         found = {name: Column(Format(*format), values, gaps) for name, format, values, gaps in read[0]}
         for name in parts.keys() ^ found.keys() if parts else ():
             lacking, other = (file, files[0]) if name in parts else (files[0], file)
@@ -94,14 +98,23 @@ def _read_csv(
         for name, column in found.items():
             parts.setdefault(name, []).append(column)
         if id:
-            ids.append(decoded(read[1], read[3]))
+            ids.append(read[1] if read[3] == "text" else decoded(read[1], read[3]))
         dropped.append(np.asarray(read[2]) + np.uint64(num_rows))
         num_rows += len(next(iter(found.values()), ())) + len(dropped[-1])
     source = Source({name: joined(several, name, files) for name, several in parts.items()})
     if id:
-        source.columns[id] = joined_numbers(ids)
+        source.columns[id] = _joined_ids(ids)
     source.dropped = np.concatenate(dropped) if any(map(len, dropped)) else None
     return source
+
+
+def _joined_ids(parts: list[Any]) -> Column | np.ndarray:
+    if not isinstance(parts[0], _core.TextColumn):
+        return joined_numbers(parts)
+    texts = _core.TextColumn()
+    for part in parts:
+        texts.append(part)
+    return Column(Format("text"), texts)
 
 
 def _rejecting(file: str, rejects: list[RejectedRow]) -> Callable[[int, int, bytes, bytes], None]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core
 from ._core import Filter
-from ._ids import check_id_type, default_id_type, encoded, id_set, id_type_of
+from ._ids import check_id_type, default_id_type, encoded, id_set, id_type_of, texts_of
 
 
 class Column:
@@ -84,19 +84,22 @@ def ids(of: Any, id_type: str | None = None) -> Filter:
     tenths of a second.
 
     Args:
-        of: integers, as an array, a column of pandas, polars or Arrow, a list, a set or a range; booleans, of which
-            those that are true stand at the places of the ids 0, 1, 2, ..., the ids of a table without an id column;
-            a BitMap or BitMap64 of pyroaring; or bytes in Roaring's portable format for 64 bits, as
+        of: texts, or integers, as an array, a column of pandas, polars or Arrow, a list, a set or a range; booleans, of
+            which those that are true stand at the places of the ids 0, 1, 2, ..., the ids of a table without an id
+            column; a BitMap or BitMap64 of pyroaring; or bytes in Roaring's portable format for 64 bits, as
             BitMap64.serialize() returns them.
-        id_type: "int64" or "uint64", what the ids of the index are. The numbers are the same for both, but in Roaring's
-            format one of 2^63 or more is for "int64" the negative id with the same bits. Of the other type, each search
-            makes a copy of the set. Default: "uint64" for an array of uint64, and if a number is 2^63 or more; "int64"
-            otherwise, and for bytes.
+        id_type: "int64", "uint64" or "text", what the ids of the index are. Numbers are the same for the first two, but
+            in Roaring's format one of 2^63 or more is for "int64" the negative id with the same bits. Of the other of
+            the two, each search makes a copy of the set. Default: "text" for texts, "uint64" for an array of uint64,
+            and if a number is 2^63 or more; "int64" otherwise, and for bytes.
 
     >>> ids([3, 1, 2]) & (col("price") <= 200)
     <culmen.Filter id in {3 ids} and price <= 200>
     """
     check_id_type(id_type)
+    texts = texts_of(of) if id_type in (None, "text") else None
+    if texts or id_type == "text":
+        return _core.id_col().isin(texts or [])
     given = id_set(of)
     if isinstance(given, bytes):
         return _core.ids_in_bytes(given, id_type or default_id_type(of))

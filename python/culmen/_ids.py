@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set, ValuesView
 from typing import Any, Literal
 
 import numpy as np
@@ -14,16 +14,13 @@ from ._columns import CALLED, is_missing, read_column
 from ._errors import InputError, InvalidArgument
 from ._sources import column_of
 
-_ADVICE_FOR_TEXTS = ": leave id out (rows are then numbered), and give texts as label=..."
-
 
 def read_ids(given: Any, num_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """The ids as they are, and bool, True where one is missing; None if none is. NaN is a gap: pandas stores
+    """The numbers as they are, and bool, True where one is missing; None if none is. NaN is a gap: pandas stores
     integers with gaps as float64."""
     column = read_column(column_of(given), "the ids", are_ids=True)
     if not column.format.is_number and column.format.type != "null":
-        advice = _ADVICE_FOR_TEXTS if column.format.type == "text" else ""
-        raise InputError(f"ids are integers; these are {CALLED[column.format.type]}{advice}")
+        raise InputError(f"ids are integers; these are {CALLED[column.format.type]}")
     if len(column) != num_rows:
         raise InvalidArgument(f"there are {len(column)} ids for {num_rows} rows")
     values, gaps = column.values, column.gaps
@@ -33,15 +30,33 @@ def read_ids(given: Any, num_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
     return values, gaps if gaps is not None and gaps.any() else None
 
 
+def read_any_ids(
+    given: Any, num_rows: int, id_type: IdType | None
+) -> tuple[np.ndarray | _core.TextColumn, np.ndarray | None]:
+    """As read_ids, or texts if the type may be these."""
+    column = read_column(column_of(given), "the ids", are_ids=True)
+    if not isinstance(column.values, _core.TextColumn) or id_type not in (None, "text"):
+        if id_type == "text" and column.format.is_number and num_rows > 0:
+            raise InputError(f"ids are texts; these are {CALLED[column.format.type]}")
+        return read_ids(column, num_rows)
+    if len(column) != num_rows:
+        raise InvalidArgument(f"there are {len(column)} ids for {num_rows} rows")
+    gaps: Any = column.values.gaps()
+    return column.values, gaps
+
+
 #: What the ids of an index are. The extension has those of uint64 as int64, with their top bit flipped, so that they
-#: compare as the numbers do (culmen/id_type.h).
-IdType = Literal["int64", "uint64"]
+#: compare as the numbers do, and texts in the place of labels (culmen/id_type.h).
+IdType = Literal["int64", "uint64", "text"]
 TOP_BIT = np.uint64(1 << 63)
+
+#: Of one row or of several.
+Ids = int | str | Iterable[int] | Iterable[str] | np.ndarray
 
 
 def check_id_type(id_type: str | None) -> None:
-    if id_type not in (None, "int64", "uint64"):
-        raise InvalidArgument(f'id_type is "int64" or "uint64", not {id_type!r}')
+    if id_type not in (None, "int64", "uint64", "text"):
+        raise InvalidArgument(f'id_type is "int64", "uint64" or "text", not {id_type!r}')
 
 
 def id_type_of(numbers: np.ndarray) -> IdType:
@@ -50,9 +65,9 @@ def id_type_of(numbers: np.ndarray) -> IdType:
 
 
 def encoded(numbers: np.ndarray, id_type: IdType) -> np.ndarray:
-    """Whole numbers as the extension has ids of this type: int64."""
+    """Whole numbers, or what stands in for texts, as the extension has ids of this type: int64."""
     is_unsigned = numbers.dtype == np.uint64
-    if id_type == "int64":
+    if id_type != "uint64":
         if is_unsigned and len(numbers) and numbers.max() >= TOP_BIT:
             raise InputError(
                 f'ids are below 2^63 where they are int64; {numbers.max()} is not: build with id_type="uint64"'
@@ -64,8 +79,8 @@ def encoded(numbers: np.ndarray, id_type: IdType) -> np.ndarray:
 
 
 def decoded(ids: np.ndarray, id_type: IdType) -> np.ndarray:
-    """The numbers of ids that the extension has returned."""
-    return ids.view(np.int64) if id_type == "int64" else ids.view(np.uint64) ^ TOP_BIT
+    """The numbers of ids that the extension has returned; of texts, what stands in for them."""
+    return ids.view(np.uint64) ^ TOP_BIT if id_type == "uint64" else ids.view(np.int64)
 
 
 def whole_numbers(values: np.ndarray) -> np.ndarray:
@@ -129,11 +144,56 @@ def id_of(given: Any, id_type: IdType) -> int | None:
     return number if -(1 << 63) <= number < 1 << 63 else None
 
 
-def as_ids(ids: int | Iterable[int] | np.ndarray, id_type: IdType) -> np.ndarray:
+def any_id_of(given: Any, id_type: IdType) -> int | str | None:
+    """The same, or a text."""
+    if id_type != "text":
+        return id_of(given, id_type)
+    if not isinstance(given, str):
+        raise InvalidArgument(f"the ids of this index are texts, which {given!r} is not")
+    return str(given)
+
+
+def as_ids(ids: Ids, id_type: IdType) -> np.ndarray | list[str]:
+    if id_type == "text":
+        return _given_texts(ids)
     return encoded(_given_numbers(ids), id_type)
 
 
-def _given_numbers(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:
+def _given_texts(ids: Any) -> list[str]:
+    if isinstance(ids, str):
+        return [ids]
+    given = list(ids) if isinstance(ids, Iterator) else ids
+    texts = texts_of(given)
+    if texts is None and len(given) > 0:
+        raise InputError("the ids of this index are texts; these are others")
+    return texts or []
+
+
+def texts_of(given: Any) -> list[str] | None:
+    """A column or a collection of texts as a list; None if it holds anything else, or nothing to tell by."""
+    column = column_of(given)
+    if hasattr(column, "read_column"):
+        read = column.read_column("ids", are_ids=True)
+        if not isinstance(read.values, _core.TextColumn):
+            return None
+        if read.values.gaps() is not None:
+            raise InputError("an id has no value")
+        return read.values.to_list()
+    if not isinstance(given, (np.ndarray, list, tuple, Set, ValuesView)) or getattr(given, "ndim", 1) != 1:
+        return None
+    if len(given) == 0 or not all(isinstance(one, str) for one in given):  # ends with the first
+        return None
+    return list(map(str, given))
+
+
+def ids_of_texts(labels: list[str]) -> np.ndarray:
+    """As answers have them."""
+    ids = np.empty(len(labels), dtype=object)
+    ids[:] = labels
+    return ids
+
+
+def _given_numbers(ids: Any) -> np.ndarray:
     if np.ma.is_masked(ids):
         raise InputError("an id has no value")
     column = column_of(ids)

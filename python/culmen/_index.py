@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Any, overload
 
@@ -13,7 +13,7 @@ from ._device import DeviceGroup, DeviceIndex, device_number
 from ._dialect import CsvDialect, RejectedRow
 from ._errors import InvalidArgument
 from ._files import Path, Paths, read_files
-from ._ids import IdType
+from ._ids import Ids, IdType
 from ._progress import Progress
 from ._queries import ALL_CORES, Where, check_integer
 from ._reports import RecoveryInfo, RepairReport, WriteResult
@@ -88,11 +88,13 @@ class Index(Searchable):
                 a dict of names to "high" or "low". It never changes an answer: it says which sign a weight
                 usually has, and makes that sign the fast one. Default: all columns of numbers but id and label.
                 All other columns are kept as well: filters test them, and answers show them.
-            id: the column of ids, or the ids: unique integers. Default: the rows' numbers, from 0, even if a column is
-                called "id".
+            id: the column of ids, or the ids: unique integers or texts. Default: the rows' numbers, from 0, even if a
+                column is called "id".
             label: the column of texts that come with the answers, or the texts.
-            id_type: what ids are, "int64" or "uint64" (0 to 2^64 - 1). Default: "uint64" for an array or a column of
-                uint64, and if an id is 2^63 or more. An index of such ids assigns none: each row brings its own.
+            id_type: what ids are, "int64", "uint64" (0 to 2^64 - 1) or "text", which have no labels besides. Default:
+                "text" for texts, "uint64" for an array or a column of uint64, and if an id is 2^63 or more. An index
+                of such ids assigns none: each row brings its own. Of equal scores the smaller id comes first, texts
+                by their bytes.
             columns: keeps only these columns, and those named by the other arguments.
             stored: columns that answers show and filters do not test. Default: those of more than 1,000 texts of
                 which more than half differ; with [] none.
@@ -209,7 +211,7 @@ class Index(Searchable):
             stored: those of the fields that filters do not test.
             id, label: the columns of the tables to come that hold these.
             has_labels: rows have labels; not needed with `label`.
-            id_type: "uint64" for ids from 0 to 2^64 - 1, which each row brings then.
+            id_type: "uint64" for ids from 0 to 2^64 - 1, or "text", which each row brings then.
 
         >>> index = Index.create(["price:low", "rating"], fields={"brand": "text"})
         >>> index.insert({"price": [80, 120], "rating": [7.9, None], "brand": ["Sony", None]}).inserted
@@ -341,7 +343,7 @@ class Index(Searchable):
         columns = Step("update", self._schema.some_columns_of(table, id, label))
         return written(self._handle, [columns], WriteOptions(round_to_float32))
 
-    def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> int:
+    def erase(self, ids: Ids | None = None, *, where: Where = None) -> int:
         """Erases rows and returns how many. Ids that are not in the index are ignored.
 
         Args:

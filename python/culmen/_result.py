@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from . import _core
-from ._ids import TOP_BIT, decoded, encoded
+from ._ids import TOP_BIT, decoded, encoded, ids_of_texts
 from ._reports import SearchStats
 from ._schema import Schema, renamed
 from ._values import FLOAT, INT, TEXT, Values, columns_of_rows, named_rows, rows_of
@@ -35,7 +35,7 @@ class Row(Mapping[str, Any]):
     (80.0, None, {'price': 80.0, 'brand': 'Sony'})
     """
 
-    id: int
+    id: int | str
     score: float
     columns: Mapping[str, Any]
     label: str = ""
@@ -136,7 +136,9 @@ class Result(Tabular):
 
     @property
     def ids(self) -> np.ndarray:
-        """int64 [n], the ids of the rows; uint64 where the index has such ids."""
+        """int64 [n], the ids of the rows; uint64, or objects that are str, where the index has such ids."""
+        if self._schema.has_text_ids:
+            return ids_of_texts(self._answer.labels)
         return decoded(self._answer.ids, self._schema.id_type)
 
     @property
@@ -152,7 +154,7 @@ class Result(Tabular):
     @property
     def labels(self) -> list[str]:
         """[n]; empty texts where the index has no labels."""
-        return self._answer.labels
+        return [""] * len(self) if self._schema.has_text_ids else self._answer.labels
 
     @property
     def version(self) -> int:
@@ -165,9 +167,11 @@ class Result(Tabular):
         return SearchStats(**self._answer.stats)
 
     @property
-    def cursor(self) -> tuple[float, int] | None:
+    def cursor(self) -> tuple[float, int | str] | None:
         """(score, id) of the last row, for search(..., after=cursor): the next page. None without rows."""
-        return (float(self.scores[-1]), int(self.ids[-1])) if len(self) else None
+        if not len(self):
+            return None
+        return float(self.scores[-1]), self.ids[-1] if self._schema.has_text_ids else int(self.ids[-1])
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         """Refused: pandas.DataFrame(result) would come here, and lose ids and scores."""
@@ -196,6 +200,8 @@ class Result(Tabular):
     def _first(self, count: int) -> list[Row]:
         taken = self._rows_at(min(count, len(self)))
         rows = named_rows(self._schema, taken)
+        if self._schema.has_text_ids:
+            return list(map(Row, taken[1], self.scores.tolist(), rows))
         return list(map(Row, self.ids.tolist(), self.scores.tolist(), rows, taken[1]))
 
     def _rows_at(self, count: int) -> tuple[Any, ...]:
@@ -206,7 +212,8 @@ class Result(Tabular):
         """`id`, `score`, `label` if the index has labels, and each attribute and field, of the first rows."""
         taken = self._rows_at(len(self) if count is None else min(count, len(self)))
         size = len(taken[1])
-        columns = {"id": Values(INT, self.ids[:size]), "score": Values(FLOAT, self.scores[:size])}
+        ids = Values(TEXT, taken[1]) if self._schema.has_text_ids else Values(INT, self.ids[:size])
+        columns = {"id": ids, "score": Values(FLOAT, self.scores[:size])}
         if self._schema.has_labels:
             columns["label"] = Values(TEXT, taken[1])
         return with_columns(columns, columns_of_rows(self._schema, taken, size).items())
@@ -238,29 +245,40 @@ class BatchResult(Tabular):
     ['Bellevue', 'Miramar']
 
     Attributes:
-        ids: int64 [q, k], best first, -1 after the last row of an answer; uint64, and 2^64 - 1, where the index has
-            such ids. The arrays are read-only, unless they are those of `out`: then they, and the rows that are looked
-            up by them, change with the next search that gets them.
         scores: float64 [q, k] in the same order, -infinity after the last row.
         counts: uint32 [q], rows of each answer.
     """
 
-    __slots__ = ("_many", "_schema", "_found", "ids", "scores", "counts")
+    __slots__ = ("_many", "_schema", "_found", "_numbers", "scores", "counts")
 
     def __init__(self, many: _core.ManyAnswers, schema: Schema, out: Out | None = None) -> None:
         self._many = many
         self._schema = schema
-        self.ids: np.ndarray
+        self._numbers: np.ndarray  # the ids, or of texts what stands in for them
         self.scores: np.ndarray
         self.counts: np.ndarray
-        self.ids, self.scores, self.counts = out or (many.ids.view(np.int64), many.scores, many.counts)
+        self._numbers, self.scores, self.counts = out or (many.ids.view(np.int64), many.scores, many.counts)
         if schema.id_type == "uint64":
-            self.ids = self.ids.view(np.uint64)
-            self.ids[self._is_row()] ^= TOP_BIT  # in place: the array may be the caller's
+            self._numbers = self._numbers.view(np.uint64)
+            self._numbers[self._is_row()] ^= TOP_BIT  # in place: the array may be the caller's
         if out is None:
-            for array in (self.ids, self.scores, self.counts):
+            for array in (self._numbers, self.scores, self.counts):
                 array.flags.writeable = False  # lookups rely on them
         self._found: _Found | None = None
+
+    @property
+    def ids(self) -> np.ndarray:
+        """int64 [q, k], best first, -1 after the last row of an answer; uint64, and 2^64 - 1, where the index has such
+        ids; of ids that are texts objects, str and None, which each call makes. The arrays are read-only, unless they
+        are those of `out`: then they, and the rows that are looked up by them, change with the next search that gets
+        them."""
+        if not self._schema.has_text_ids:
+            return self._numbers
+        is_row = self._is_row()
+        texts = np.full(is_row.shape, None, dtype=object)
+        texts[is_row] = self._lookup().rows(self._numbers[is_row])[1]
+        texts.flags.writeable = False
+        return texts
 
     @property
     def version(self) -> int:
@@ -271,7 +289,9 @@ class BatchResult(Tabular):
     def labels(self) -> list[list[str]]:
         """[q][k]; empty texts after the last row, and where the index has no labels."""
         is_row = self._is_row()
-        labels = iter(self._lookup().rows(self.ids[is_row])[1])
+        if self._schema.has_text_ids:
+            return [[""] * len(of_answer) for of_answer in is_row]
+        labels = iter(self._lookup().rows(self._numbers[is_row])[1])
         return [[next(labels) if there else "" for there in of_answer] for of_answer in is_row.tolist()]
 
     def __len__(self) -> int:
@@ -288,30 +308,30 @@ class BatchResult(Tabular):
 
     def _is_row(self) -> np.ndarray:
         """bool [q, k]; not by the ids, since a row may have the id -1."""
-        return np.arange(self.ids.shape[1]) < self.counts[:, None]
+        return np.arange(self._numbers.shape[1]) < self.counts[:, None]
 
     def _lookup(self) -> _Found:
         if self._found is None:
-            self._found = _Found(self._many.index, np.unique(self.ids[self._is_row()]), self._schema)
+            self._found = _Found(self._many.index, np.unique(self._numbers[self._is_row()]), self._schema)
         return self._found
 
     def _columns(self) -> dict[str, Values]:
         """`query`, `rank` (both from 0), `id`, `score`, `label` if the index has labels, attributes and fields."""
         query, rank = np.nonzero(self._is_row())
-        ids = self.ids[query, rank]
+        ids = self._numbers[query, rank]
+        taken = self._lookup().rows(ids)
         columns = {
             "query": Values(INT, query),
             "rank": Values(INT, rank),
-            "id": Values(INT, ids),
+            "id": Values(TEXT, taken[1]) if self._schema.has_text_ids else Values(INT, ids),
             "score": Values(FLOAT, self.scores[query, rank]),
         }
-        taken = self._lookup().rows(ids)
         if self._schema.has_labels:
             columns["label"] = Values(TEXT, taken[1])
         return with_columns(columns, columns_of_rows(self._schema, taken, len(ids)).items())
 
     def __repr__(self) -> str:
-        return f"<culmen.BatchResult: {self.ids.shape[0]} answers of up to {self.ids.shape[1]} rows>"
+        return f"<culmen.BatchResult: {self._numbers.shape[0]} answers of up to {self._numbers.shape[1]} rows>"
 
 
 class _Found:
@@ -354,7 +374,7 @@ class _AnswerOfMany:
 
     @property
     def _numbers(self) -> np.ndarray:
-        return self._batch.ids[self._q, : self._count].copy()
+        return self._batch._numbers[self._q, : self._count].copy()
 
     @property
     def scores(self) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _core
-from ._ids import decoded
+from ._ids import decoded, ids_of_texts
 from ._queries import ALL_CORES
 from ._result import with_columns
 from ._schema import Schema
@@ -32,14 +32,21 @@ class AllRows:
         self._schema = schema
         ids = self._found.ids.view(np.int64)
         self._ranks = np.argsort(ids)
-        self.ids = decoded(ids[self._ranks], schema.id_type)
+        self._numbers = decoded(ids[self._ranks], schema.id_type)
+
+    @property
+    def ids(self) -> np.ndarray:
+        if not self._schema.has_text_ids:
+            return self._numbers
+        return ids_of_texts(self._found.labels)[self._ranks]
 
     def parts(self) -> Iterator[dict[str, Values]]:
         """Yields batches of columns by name; one empty batch for an index without rows."""
-        for first in range(0, max(1, len(self.ids)), _PART_ROWS):
+        for first in range(0, max(1, len(self._ranks)), _PART_ROWS):
             part = slice(first, first + _PART_ROWS)
             taken = self._found.rows_at(self._ranks[part], self._schema.field_kinds)
-            columns = {self._schema.id_column: Values(INT, self.ids[part])}
+            ids = Values(TEXT, taken[1]) if self._schema.has_text_ids else Values(INT, self._numbers[part])
+            columns = {self._schema.id_column: ids}
             if self._schema.has_labels:
                 columns[self._schema.label_column] = Values(TEXT, taken[1])
             yield with_columns(columns, columns_of_rows(self._schema, taken, len(taken[1])).items())
@@ -51,7 +58,7 @@ class AllRows:
             rows = slice(first, first + len(part[self._schema.id_column]))
             for name, values in part.items():
                 if name not in whole:
-                    whole[name] = values.empty(len(self.ids))
+                    whole[name] = values.empty(len(self._ranks))
                 whole[name].fill(rows, values)
             first = rows.stop
         return whole

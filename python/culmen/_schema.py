@@ -103,6 +103,11 @@ class Schema:
         return not self.fields and all(attribute.format.type == "float" for attribute in self.attributes)
 
     @property
+    def has_text_ids(self) -> bool:
+        """They are where the extension has labels."""
+        return self.id_type == "text"
+
+    @property
     def id_column(self) -> str:
         return self.id_name or "id"
 
@@ -119,7 +124,7 @@ class Schema:
         def info(name: str, role: str, format: Format, **more: Any) -> ColumnInfo:
             return ColumnInfo(name, role, format.type, format.unit, format.zone, **more)
 
-        ids = [info(self.id_column, "id", Format("int"))]
+        ids = [info(self.id_column, "id", Format("text" if self.has_text_ids else "int"))]
         labels = [info(self.label_column, "label", Format("text"))] if self.has_labels else []
         ranked = [
             info(a.name, "attribute", a.format, preference=a.preference, missing=_given(a)) for a in self.attributes

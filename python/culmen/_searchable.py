@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._ids import id_of
+from ._ids import any_id_of, id_of
 from ._numbers import real_number
 from ._progress import Progress
 from ._queries import (
@@ -59,7 +58,7 @@ class Searchable(Tabular):
         terms: str = ...,
         engine: str = ...,
         threads: int = ...,
-        after: tuple[float, int] | None = ...,
+        after: tuple[float, int | str] | None = ...,
         per: Mapping[str, int] | None = ...,
     ) -> Result: ...
 
@@ -111,7 +110,7 @@ class Searchable(Tabular):
         threads: int = ALL_CORES,
         out: Out | None = None,
         progress: Progress | bool | None = None,
-        after: tuple[float, int] | None = None,
+        after: tuple[float, int | str] | None = None,
         per: Mapping[str, int] | None = None,
     ) -> Result | BatchResult:
         """The k rows with the highest weighted sums, exactly; equal scores go to the smaller id.
@@ -205,7 +204,7 @@ class Searchable(Tabular):
     def rank_of(
         self,
         weights: Mapping[str, float] | Sequence[float] | np.ndarray,
-        id: int,
+        id: int | str,
         *,
         where: Where = None,
         scale: str = "none",
@@ -220,7 +219,7 @@ class Searchable(Tabular):
         >>> index.rank_of({"rating": 1}, 2)
         RowRank(rank=2, score=8.5)
         """
-        number = id_of(id, self._schema.id_type)
+        number = any_id_of(id, self._schema.id_type)
         if number is None:
             return None
         found: Any = self._handle.rank_of(by_name(weights), where, scale, missing, terms, number)
@@ -242,8 +241,8 @@ class Searchable(Tabular):
     def why(
         self,
         weights: Mapping[str, float] | Sequence[float] | np.ndarray,
-        id: int,
-        other: int | None = None,
+        id: int | str,
+        other: int | str | None = None,
         *,
         scale: str = "none",
         missing: str = "skip",
@@ -257,7 +256,7 @@ class Searchable(Tabular):
         ([('price', -8.0), ('rating', 7.0)], EvenWeight(attribute='price', weight=-0.1, even=-0.05))
         """
         given = [id] if other is None else [id, other]
-        ids = [number for one in given if (number := id_of(one, self._schema.id_type)) is not None]
+        ids: Any = [number for one in given if (number := any_id_of(one, self._schema.id_type)) is not None]
         found: Any = self._handle.why(by_name(weights), scale, missing, ids) if len(ids) == len(given) else None
         if found is None:
             absent = [str(one) for one in given if one not in self]
@@ -266,25 +265,34 @@ class Searchable(Tabular):
         even = tuple(EvenWeight(*weight) for weight in found[1])
         return Reasons(parts[0], parts[1] if other is not None else (), even)
 
-    def get(self, id: int) -> Row | None:
+    def get(self, id: int | str) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows,
         unless there is a map of ids: after opening, after a change, or many such calls."""
-        if (number := id_of(id, self._schema.id_type)) is None:
+        if (number := any_id_of(id, self._schema.id_type)) is None:
             return None
-        taken = self._handle.get(np.array([number]), self._schema.field_kinds)
+        kinds = self._schema.field_kinds
+        if isinstance(number, str):
+            taken = self._handle.get_texts([number], kinds)
+        else:
+            taken = self._handle.get(np.array([number]), kinds)
         if not taken[1]:
             return None
         [columns] = named_rows(self._schema, taken)
-        return Row(operator.index(id), float("nan"), columns, taken[1][0])
+        if isinstance(number, str):
+            return Row(number, float("nan"), columns)
+        return Row(int(id), float("nan"), columns, taken[1][0])
 
     def __contains__(self, id: object) -> bool:
-        number = id_of(id, self._schema.id_type) if isinstance(id, (int, np.integer)) else None
+        if isinstance(id, str):
+            return self._schema.has_text_ids and self._handle.contains_text(str(id))
+        is_number = isinstance(id, (int, np.integer)) and not self._schema.has_text_ids
+        number = id_of(id, self._schema.id_type) if is_number else None
         return number is not None and self._handle.contains(number)
 
     # ---- all rows
 
     def ids(self) -> np.ndarray:
-        """The ids of all rows, int64 or uint64 [n], from the smallest.
+        """The ids of all rows, int64, uint64 or objects that are str [n], from the smallest.
 
         Cost, also of the next calls: a scan, a sort, and some 50 bytes per row in addition to what is returned.
         """

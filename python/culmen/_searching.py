@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import InvalidArgument
-from ._ids import id_of
+from ._ids import any_id_of
 from ._numbers import real_number
 from ._progress import Progress, shown
 from ._queries import KOrEach, as_matrix, by_name, check_types, in_numbers, integer, is_matrix
@@ -61,7 +61,8 @@ def search_page(
     if after is not None:
         if not isinstance(after, (tuple, list)) or len(after) != 2:
             raise InvalidArgument("after is the (score, id) of the last row before, as Result.cursor")
-        number = id_of(integer("the id of after", after[1]), schema.id_type)
+        is_text = isinstance(after[1], str) or schema.has_text_ids
+        number = any_id_of(after[1] if is_text else integer("the id of after", after[1]), schema.id_type)
         if number is None:
             raise InvalidArgument(f"the id of after is a number of {schema.id_type}, which {after[1]} is not")
         after = (real_number("the score of after", after[0]), number)
@@ -102,6 +103,8 @@ def _as_int64(out: Out | None) -> Out | None:
 def check_out(out: Any, num_queries: int, k: int | None, id_type: str) -> None:
     if out is None:
         return
+    if id_type == "text":
+        raise InvalidArgument("out takes ids that are integers; those of this index are texts")
     if k is None:
         raise InvalidArgument("out needs a k, by which its arrays are wide")
     if not isinstance(out, tuple) or len(out) != 3:

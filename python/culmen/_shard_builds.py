@@ -386,6 +386,8 @@ class Coordinator:
             raise InvalidArgument("label names a column of the files")
         if options.duplicates not in ("error", "first", "last"):
             raise InvalidArgument(f'duplicates is "error", "first" or "last", not {options.duplicates!r}')
+        if choice.id_type == "text":
+            raise InvalidArgument("a sharded index cannot have text ids: build one index, or give integers")
         choice = replace(choice, id_type=choice.id_type or "int64")  # the ids of one part do not tell that of all
         generation = _next_generation(self._directory, self._overwrite)
         folder = os.path.join(self._directory, f"pieces-{uuid.uuid4().hex}")

@@ -19,18 +19,18 @@ class Step:
     filter."""
 
     kind: str  # "insert", "upsert", "update" or "erase"
-    rows: Columns | np.ndarray | _core.Filter
+    rows: Columns | np.ndarray | list[str] | _core.Filter
 
     @property
     def ids(self) -> np.ndarray:
         """Of all but a filter."""
-        assert not isinstance(self.rows, _core.Filter)
+        assert not isinstance(self.rows, (_core.Filter, list))
         ids = self.rows if isinstance(self.rows, np.ndarray) else self.rows.ids
         assert ids is not None
         return ids
 
     def only(self, keep: np.ndarray) -> Step:
-        assert not isinstance(self.rows, _core.Filter)
+        assert not isinstance(self.rows, (_core.Filter, list))
         return replace(self, rows=self.rows[keep] if isinstance(self.rows, np.ndarray) else only_rows(self.rows, keep))
 
     def add_to(self, steps: _core.Steps, index: _core.Index | None) -> None:
@@ -41,6 +41,8 @@ class Step:
             getattr(steps, self.kind)(**self.rows.arguments())
         elif isinstance(self.rows, np.ndarray):
             steps.erase(self.rows)
+        elif isinstance(self.rows, list):
+            steps.erase_texts(self.rows)
         else:
             steps.erase_where(self.rows)
 

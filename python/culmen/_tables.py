@@ -12,7 +12,7 @@ from . import _core
 from ._columns import Column, Format, read_column
 from ._errors import InputError, InvalidArgument
 from ._fitting import fitted
-from ._ids import IdType, check_id_type, encoded, id_type_of, read_ids, read_labels, whole_numbers
+from ._ids import IdType, check_id_type, encoded, id_type_of, read_any_ids, read_labels, whole_numbers
 from ._numbers import is_real_number, real_number
 from ._sources import Source, source_of
 
@@ -133,7 +133,7 @@ def with_rows(taken: Columns, source: Source, id: Any, label: Any, nulls: str, i
     labels = source.take(label, "the labels") if isinstance(label, str) else label
     fields = [field.name for field in taken.fields]
     num_rows = _length([*zip(attributes, taken.columns), *zip(fields, taken.field_columns)], ids)
-    given_ids, id_gaps = (None, None) if ids is None else read_ids(ids, num_rows)
+    given_ids, id_gaps = (None, None) if ids is None else read_any_ids(ids, num_rows, id_type)
     keep = _rows_to_keep(taken.columns, id_gaps, nulls)
     if keep is None and id_gaps is not None:
         raise InputError(
@@ -141,19 +141,27 @@ def with_rows(taken: Columns, source: Source, id: Any, label: Any, nulls: str, i
             f"{int(id_gaps.argmax()) + 1} ({int(id_gaps.sum())} of {num_rows} rows): fill the gaps, or "
             "leave such rows out with nulls='drop'"
         )
-    numbers = None if given_ids is None else whole_numbers(given_ids if keep is None else given_ids[keep])
-    if numbers is not None and id_type is None:
-        id_type = id_type_of(numbers)
-    if numbers is None and id_type == "uint64":
+    texts: _core.TextColumn | None = None  # labels, or ids
+    numbers: np.ndarray | None = None
+    if isinstance(given_ids, _core.TextColumn):
+        if labels is not None:
+            raise InvalidArgument("a table whose ids are texts has no labels besides: leave label out")
+        texts, id_type = given_ids, "text"
+    elif given_ids is not None:
+        numbers = whole_numbers(given_ids if keep is None else given_ids[keep])
+        id_type = id_type or id_type_of(numbers)
+    elif id_type in ("uint64", "text"):
         raise InvalidArgument(
-            "an index whose ids are uint64 assigns none: name their column, or give them, with id=..."
+            f"an index whose ids are {id_type} assigns none: name their column, or give them, with id=..."
         )
+    if labels is not None:
+        texts = read_labels(labels, num_rows)
     whole = replace(
         taken,
         num_rows=num_rows,
         ids=None if numbers is None else encoded(numbers, id_type or "int64"),
         id_type=id_type or "int64",
-        labels=None if labels is None else read_labels(labels, num_rows),
+        labels=texts,
         dropped=source.dropped,
     )
     # A reader that has dropped rows has dropped all.

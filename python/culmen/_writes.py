@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._ids import as_ids
+from ._ids import Ids, as_ids
 from ._queries import Where
 from ._reports import WriteResult
 from ._schema import Schema
@@ -30,7 +30,7 @@ def written(index: _core.Index, steps: Sequence[Step], options: WriteOptions) ->
     return WriteResult(**_core.write(index, steps_of(steps, index), *options))
 
 
-def rows_to_erase(names: _core.Index, ids: int | Iterable[int] | None, where: Where) -> np.ndarray | _core.Filter:
+def rows_to_erase(names: _core.Index, ids: Ids | None, where: Where) -> np.ndarray | list[str] | _core.Filter:
     if (ids is None) == (where is None):
         raise InvalidArgument("say which rows: ids, or where=...")
     return filter_to_erase(names, where, "where") if ids is None else as_ids(ids, Schema.of(names).id_type)
@@ -58,12 +58,12 @@ class Batch:
         """As upsert of the index, when the with statement ends."""
         self._add("upsert", _copied(self._schema.rows_of(table, id, label, nulls, needs_ids=True)))
 
-    def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> None:
+    def erase(self, ids: Ids | None = None, *, where: Where = None) -> None:
         """As erase of the index, when the with statement ends. A filter sees what the steps before have done."""
         rows = rows_to_erase(self._names, ids, where)
         self._add("erase", rows if isinstance(rows, _core.Filter) else rows.copy())
 
-    def _add(self, kind: str, rows: Columns | np.ndarray | _core.Filter) -> None:
+    def _add(self, kind: str, rows: Columns | np.ndarray | list[str] | _core.Filter) -> None:
         if self._steps is None:
             raise InvalidArgument("a batch is collected within a with statement: with index.batch() as batch: ...")
         self._steps.append(Step(kind, rows))

@@ -113,7 +113,7 @@ Table read_with_hints(const std::string& file, const ReadOptions& options) {
   }
 }
 
-// The columns, the ids or None, and the numbers of dropped rows; of a table with ids, as many numbers after the last
+// The columns, the ids, as numbers or texts, or None, and the numbers of dropped rows; of a table with ids, as many numbers after the last
 // row.
 nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attributes, const std::string& id,
                    const std::string& label, std::optional<std::vector<std::string>> columns,
@@ -153,7 +153,12 @@ nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attrib
   std::vector<std::uint64_t> dropped = std::move(table->dropped_rows);
   for (std::uint64_t row = dropped.size(); row < table->num_dropped_rows; ++row)
     dropped.push_back(table->num_rows + row);
-  const nb::object ids = id.empty() ? nb::none() : nb::cast(to_numpy(std::move(table->ids)));
+  nb::object ids = nb::none();
+  if (table->id_type == IdType::text) {
+    ids = nb::cast(std::make_unique<TextColumn>(Texts{std::move(table->labels), {}}));
+  } else if (!id.empty()) {
+    ids = nb::cast(to_numpy(std::move(table->ids)));
+  }
   return nb::make_tuple(columns_of(table), ids, to_numpy(std::move(dropped)),
                         std::string(id_type_name(table->id_type)));
 }

@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "answers.h"
@@ -119,14 +121,22 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
   return index.search(query, options);
 }
 
+// An id as Python has it: a number, or a text.
+using GivenId = std::variant<std::int64_t, std::string>;
+
+Cursor cursor_of(double score, const GivenId& id) {
+  if (const auto* text = std::get_if<std::string>(&id)) return {.score = score, .text = *text};
+  return {.score = score, .id = std::get<std::int64_t>(id)};
+}
+
 // after: (score, id); per: (column, most).
 SearchResult search_page(const Index& index, nb::handle weights, std::optional<std::size_t> k,
                          nb::handle where, std::optional<double> min_score, std::string_view scale,
                          std::string_view missing, std::string_view terms, std::string_view engine,
-                         int num_threads, std::optional<std::tuple<double, std::int64_t>> after,
+                         int num_threads, std::optional<std::tuple<double, GivenId>> after,
                          std::optional<std::tuple<std::string, std::size_t>> per) {
   Query query = query_of(index, weights, k, where, min_score, scale, missing, terms);
-  if (after) query.after = Cursor{std::get<0>(*after), std::get<1>(*after)};
+  if (after) query.after = cursor_of(std::get<0>(*after), std::get<1>(*after));
   if (per) query.per = RowsPer{std::get<0>(*per), std::get<1>(*per)};
   const SearchOptions options = {
       .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
@@ -143,21 +153,31 @@ std::uint64_t count_above(const Index& index, nb::handle weights, nb::handle whe
 
 // (rank, score), or None.
 nb::object rank_of(const Index& index, nb::handle weights, nb::handle where, std::string_view scale,
-                   std::string_view missing, std::string_view terms, std::int64_t id) {
+                   std::string_view missing, std::string_view terms, const GivenId& id) {
   const Query query = query_of(index, weights, 1, where, std::nullopt, scale, missing, terms);
   const SearchOptions options = {.on_progress = watched()};
-  const std::optional<RowRank> rank = without_gil([&] { return index.rank_of(query, id, options); });
+  const std::optional<RowRank> rank = without_gil([&] {
+    return std::visit([&](const auto& given) { return index.rank_of(query, given, options); }, id);
+  });
   if (!rank) return nb::none();
   return nb::make_tuple(rank->rank, rank->score);
+}
+
+std::vector<std::optional<Row>> rows_with(const Index& index, const std::vector<std::int64_t>& ids) {
+  return index.get(ids);
+}
+std::vector<std::optional<Row>> rows_with(const Index& index, const std::vector<std::string>& texts) {
+  return index.get(std::vector<std::string_view>(texts.begin(), texts.end()));
 }
 
 // The parts of each row's score, (attribute, weight, value, part, is_missing); and of two rows the weights with which they
 // score the same, (attribute, weight, even). None for an id that is not there.
 nb::object why(const Index& index, nb::handle weights, std::string_view scale, std::string_view missing,
-               const std::vector<std::int64_t>& ids) {
+               const std::variant<std::vector<std::int64_t>, std::vector<std::string>>& ids) {
   const Query query = query_of(index, weights, 1, nb::none(), std::nullopt, scale, missing, "");
   const Index version = index.snapshot();
-  const std::vector<std::optional<Row>> rows = without_gil([&] { return version.get(ids); });
+  const std::vector<std::optional<Row>> rows = without_gil(
+      [&] { return std::visit([&](const auto& given) { return rows_with(version, given); }, ids); });
   const IndexInfo info = without_gil([&] { return version.info(query.scale); });
   nb::list all_parts, even;
   for (const std::optional<Row>& row : rows) {
@@ -239,6 +259,11 @@ void bind_index(nb::module_& module) {
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
            nb::arg("engine"), nb::arg("num_threads"))
       .def("get", rows_of_ids<Index>)
+      .def("get_texts", rows_of_texts)
+      .def("contains_text",
+           [](const Index& index, const std::string& text) {
+             return without_gil([&] { return index.contains(std::string_view(text)); });
+           })
       .def("contains", [](const Index& index,
                           std::int64_t id) { return without_gil([&] { return index.contains(id); }); })
       .def("save",

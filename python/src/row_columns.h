@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "culmen/index.h"
 #include "culmen/search.h"
 #include "gil.h"
 #include "tables.h"
@@ -47,6 +48,9 @@ class RowColumns {
 };
 
 // Of those rows that are in the index.
+nb::tuple rows_of_texts(const Index& index, const std::vector<std::string>& texts,
+                        std::string_view field_kinds);
+
 template <typename AnyIndex>
 nb::tuple rows_of_ids(const AnyIndex& index, const Ids& ids, std::string_view field_kinds) {
   RowColumns columns(field_kinds);

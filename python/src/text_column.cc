@@ -2,10 +2,13 @@
 
 #include <nanobind/stl/unique_ptr.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "arrays.h"
 #include "bindings.h"
 #include "culmen/error.h"
 #include "table/csv_schema.h"
@@ -18,6 +21,18 @@ bool misses_all(const TextColumn& column) {
   for (std::size_t row = 0; row < column.size(); ++row)
     if (!view.validity.is_missing(row)) return false;
   return true;
+}
+
+// NumPy's bool, true where a text is missing; None if none is.
+nb::object gaps_of(const TextColumn& column) {
+  const TextView view = column.view();
+  std::vector<std::uint8_t> gaps(column.size());
+  bool has_gaps = false;
+  for (std::size_t row = 0; row < gaps.size(); ++row) {
+    gaps[row] = view.validity.is_missing(row) ? 1 : 0;
+    has_gaps = has_gaps || gaps[row] != 0;
+  }
+  return has_gaps ? nb::cast(to_numpy(std::move(gaps))).attr("view")("?") : nb::none();
 }
 
 nb::list to_list(const TextColumn& column) {
@@ -123,6 +138,7 @@ void bind_text_column(nb::module_& module) {
              append_list(column, nb::cast<nb::list>(state[0]));
            })
       .def("misses_all", misses_all)
+      .def("gaps", gaps_of)
       .def("is_nearly_unique",
            [](const TextColumn& column) { return io::is_nearly_unique(column.view().texts); });
 }

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -51,6 +53,13 @@ class Steps {
     batch_.erase(ids_view(ids));
     ids_.push_back(std::move(ids));
   }
+  void erase_texts(std::vector<std::string> texts) {
+    const std::vector<std::string>& kept =
+        *texts_.emplace_back(std::make_unique<std::vector<std::string>>(std::move(texts)));
+    const auto& views =
+        *views_.emplace_back(std::make_unique<std::vector<std::string_view>>(kept.begin(), kept.end()));
+    batch_.erase(views);
+  }
   void erase_where(const Filter& where) { batch_.erase_where(where); }
   // Of an Index or a ShardedIndex.
   WriteResult write(auto& index, const WriteOptions& options) const {
@@ -78,6 +87,8 @@ class Steps {
   std::vector<std::unique_ptr<HeldTable>> tables_;
   std::vector<std::unique_ptr<CompleteRows>> completed_;
   std::vector<Ids> ids_;
+  std::vector<std::unique_ptr<std::vector<std::string>>> texts_;
+  std::vector<std::unique_ptr<std::vector<std::string_view>>> views_;  // of texts_
 };
 
 template <typename Add>
@@ -156,6 +167,7 @@ void bind_writes(nb::module_& module) {
            nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(), nb::arg("labels").none(),
            nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("id_type"))
       .def("erase", &Steps::erase)
+      .def("erase_texts", &Steps::erase_texts)
       .def("erase_where", &Steps::erase_where);
   module.def("write", write, nb::arg("index"), nb::arg("steps"), nb::arg("round_to_float32"),
              nb::arg("duplicates"), nb::arg("expected_version") = nb::none());

@@ -197,7 +197,7 @@ def test_nan_is_missing_and_infinity_is_refused():
         ({"a": {1, 2}}, {}, culmen.InvalidArgument, "column 'a' is a set"),
         ({"a": [1, 2]}, {"id": [True, False]}, culmen.InputError, "ids are integers; these are booleans"),
         ({"a": [1, 2]}, {"id": [datetime.date(2025, 6, 1)] * 2}, culmen.InputError, "integers; these are dates"),
-        ({"a": [1, 2]}, {"id": ["x", "y"]}, culmen.InputError, "these are texts: leave id out"),
+        ({"a": [1, 2]}, {"id": ["x", "y"], "id_type": "int64"}, culmen.InputError, "these are texts"),
         ({"a": [1, 2]}, {"id": 0}, culmen.InvalidArgument, "no column '0' for the ids; there are 'a'"),
         ({}, {}, culmen.InputError, "no attribute"),
         (np.zeros((2, 3)), {"attributes": ["a", "b"]}, culmen.InvalidArgument, "2 attributes for the 3 columns"),

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,26 @@ std::shared_ptr<Snapshot> sound_snapshot() {
   table.ids.clear();
   for (Attribute& attribute : table.attributes) attribute.preference = Preference::high;
   return bulk_load(table.view(), {.num_partitions = 4, .leaf_rows = 16, .value_type = ValueType::float32});
+}
+
+// Ids that are texts, whose numbers ascend as they should or not.
+std::vector<std::string> faults_of_texts(const std::vector<std::string_view>& texts) {
+  const std::vector<double> values = {1, 2};
+  const std::vector<std::int64_t> ids = {10, 20};
+  Labels labels;
+  for (const std::string_view text : texts) labels.append(text);
+  TableView table = row_major_table(std::span<const double>(values), {{"a"}});
+  table.ids = ids;
+  table.labels = labels.view();
+  table.id_type = IdType::text;
+  return verify_snapshot(*bulk_load(table, {}), true);
+}
+
+TEST(VerifyTexts, SeesTextsThatDoNotAscend) {
+  EXPECT_EQ(faults_of_texts({"a", "b"}), std::vector<std::string>{});
+  const std::vector<std::string> wrong = {"index: the text of id \"b\" is not below that of \"a\""};
+  EXPECT_EQ(faults_of_texts({"b", "a"}), wrong);
+  EXPECT_EQ(faults_of_texts({"b", "b"}).size(), 1u);
 }
 
 float* values_of(Snapshot& s, std::size_t leaf) {

@@ -307,7 +307,7 @@ TEST(CsvReader, RefusesIdsThatAreNotUniqueIntegers) {
   options.id_column = "id";
   const std::string expected = "expected a 64-bit integer in column \"id\", found ";
   EXPECT_EQ(error_in("id,a\n7.0,1\n", options), "t.csv:2:1: " + expected + "\"7.0\"");
-  EXPECT_EQ(error_in("id,a\nx,1\n", options), "t.csv:2:1: " + expected + "\"x\"");
+  EXPECT_EQ(error_in("id,a\n7,2\nx,1\n", options), "t.csv:3:1: " + expected + "\"x\"");
   EXPECT_EQ(error_in("id,a\n18446744073709551616,1\n", options),
             "t.csv:2:1: " + expected + "\"18446744073709551616\", beyond the ranges of int64 and uint64");
   EXPECT_EQ(error_in("id,a\n-9223372036854775809,1\n", options),
@@ -333,6 +333,37 @@ TEST(CsvReader, KeepsIdsThatAFloatCouldNotHold) {
   options.id_column = "id";
   const Table table = parse_csv("id,a\n9007199254740993,1\n9223372036854775807,2\n", "t.csv", options);
   EXPECT_EQ(table.ids, (std::vector<std::int64_t>{9007199254740993, 9223372036854775807}));
+}
+
+std::vector<std::string> texts_as_ids(const Table& table) {
+  EXPECT_EQ(table.id_type, IdType::text);
+  EXPECT_EQ(table.id_name, "id");
+  EXPECT_EQ(table.label_name, "");
+  EXPECT_TRUE(table.ids.empty());
+  std::vector<std::string> texts;
+  for (std::size_t row = 0; row < table.num_rows; ++row) texts.emplace_back(table.labels.view()[row]);
+  return texts;
+}
+
+TEST(CsvReader, FindsWhetherIdsAreTexts) {
+  using Texts = std::vector<std::string>;
+  ReadOptions options;
+  options.id_column = "id";
+  EXPECT_EQ(texts_as_ids(parse_csv("id,a\nx,1\n", "t.csv", options)), Texts{"x"});
+  EXPECT_EQ(texts_as_ids(parse_csv("a,id\n1,\"a,b\"\n2,é\n3,7\n", "t.csv", options)),
+            (Texts{"a,b", "é", "7"}));
+  EXPECT_EQ(texts_as_ids(parse_json_lines("{\"id\":\"x\",\"a\":1}\n", "t.jsonl", options)), Texts{"x"});
+  // As many numbers as texts, and dates: asked for, they are texts.
+  for (const char* text : {"id,a\n7,1\nx,2\n", "id,a\n2024-01-01,1\n2024-01-02,2\n"}) {
+    options.id_type = std::nullopt;
+    EXPECT_NE(error_in(text, options).find("expected a 64-bit integer"), std::string::npos) << text;
+    options.id_type = IdType::text;
+    EXPECT_EQ(texts_as_ids(parse_csv(text, "t.csv", options)).size(), 2u);
+  }
+  options.label_column = "a";
+  EXPECT_THROW(parse_csv("id,a\nx,1\n", "t.csv", options), InvalidArgument);
+  options.id_type = std::nullopt;
+  EXPECT_THROW(parse_csv("id,a\nx,1\n", "t.csv", options), InvalidArgument);
 }
 
 constexpr std::uint64_t kLargestNumber = std::numeric_limits<std::uint64_t>::max();

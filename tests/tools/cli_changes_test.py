@@ -906,6 +906,107 @@ class UnsignedIdsTest(Case):
         self.assertIn(f"{self.LARGE},5", self.culmen("export", "small")[0])
 
 
+class TextIdsTest(Case):
+    """Ids that are texts: with commas, quotes and line ends in them, empty, beyond ASCII."""
+
+    IDS = ["B-2", "a,b", 'say "x"', "two\nlines", "", "é", "A-10", "A-9"]
+
+    def table(self, rows, name="table.csv"):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([["sku", "a"], *rows])
+        self.write(name, text.getvalue())
+
+    def build(self, *options):
+        self.table([(sku, 1) for sku in self.IDS])
+        shutil.rmtree(self.dir / "index", ignore_errors=True)
+        return self.culmen("build", "table.csv", "-o", "index", "--id", "sku", *options)[1]
+
+    def ids(self, *options):
+        out = self.culmen("query", "index", "-w", "a=1", "--format", "csv", *options)[0]
+        return [row["id"] for row in csv.DictReader(io.StringIO(out, newline=""))]
+
+    def test_answers(self):
+        in_order = sorted(self.IDS, key=str.encode)
+        for options in (), ("--id-type", "text"):
+            self.assertIn("ids are texts", self.build(*options))
+            self.assertIn("texts from the column sku", self.culmen("info", "index")[0])
+            info = json.loads(self.culmen("info", "index", "--json")[0])
+            self.assertEqual((info["id_type"], info["labels"]), ("text", False))
+            self.assertEqual(self.ids(), in_order)
+            self.assertEqual(self.ids("--after", "1,a,b"), in_order[in_order.index("a,b") + 1 :])
+            self.assertEqual(self.ids("--after", "1,A-95"), in_order[in_order.index("A-9") + 1 :])  # no row has it
+            self.assertEqual(self.ids("--where", "id in ('A-9', 'a,b', 'none') or sku > 'z'"), ["A-9", "a,b", "é"])
+            self.assertEqual(self.ids("--where", "id like 'A-%'"), ["A-10", "A-9"])
+            self.write("ids.txt", "A-9\na,b\nnone\n")
+            self.assertEqual(self.ids("--ids-file", "ids.txt"), ["A-9", "a,b"])
+            self.assertEqual(self.ids("--not-ids-file", "ids.txt"), [i for i in in_order if i not in ("A-9", "a,b")])
+        ask = ("query", "index", "-w", "a=1")
+        self.assertEqual(
+            self.culmen(*ask, "--rank-of", "A-9,B-2")[0], "id A-9: rank 3, score 1\nid B-2: rank 4, score 1\n"
+        )
+        out = json.loads(self.culmen(*ask, "--rank-of", "é", "--format", "json")[0])
+        self.assertEqual(out["rows"][0]["id"], "é")
+        out = json.loads(self.culmen(*ask, "--why", "A-9,é", "--format", "json")[0])
+        self.assertEqual([row["id"] for row in out["rows"]], ["A-9", "é"])
+        answer = json.loads(self.culmen(*ask, "--format", "json", "-k", "5")[0])["queries"][0]
+        self.assertEqual([row["id"] for row in answer["results"]], in_order[:5])
+        self.assertNotIn("label", answer["results"][0])
+        self.assertEqual(self.ids("--after", answer["after"]), in_order[5:])
+        self.assertIn('say "x"', self.culmen(*ask, "--format", "table")[0])
+
+    def test_changes(self):
+        self.build()
+        self.assertEqual(self.culmen("get", "index", "--ids", "B-2,C-3")[0], "sku,a\nB-2,1\n")
+        self.table([("B-2", 5), ("C-3", 0)], "new.csv")
+        self.refused("insert", "index", "new.csv", code=3, says='id "B-2" is already in the index')
+        self.assertIn("1 row inserted, 1 replaced", self.culmen("upsert", "index", "new.csv")[1])
+        self.assertEqual(self.ids("-k", "1"), ["B-2"])
+        self.culmen("delete", "index", "--ids", "A-9,none")
+        self.culmen("delete", "index", "--where", "a = 5")
+        rows = self.culmen("export", "index")[0]
+        left = {sku for sku in [*self.IDS, "C-3"] if sku not in ("A-9", "B-2")}
+        self.assertEqual({row["sku"] for row in csv.DictReader(io.StringIO(rows, newline=""))}, left)
+        self.write("rows.csv", rows)  # what export writes, build reads
+        self.culmen("compact", "index")
+        self.culmen("verify", "index", "--deep")
+        before = self.ids()
+        self.culmen("build", "rows.csv", "-o", "index", "--id", "sku", "--force")
+        self.assertEqual(self.ids(), before)
+        self.write("part.csv", "sku,a\nC-3,4\n")
+        self.culmen("upsert", "index", "part.csv", "--partial")
+        self.assertEqual(self.ids("-k", "1"), ["C-3"])
+
+    def test_other_files(self):
+        self.write("rows.jsonl", '{"sku": "x", "a": 1}\n{"sku": "w", "a": 1}\n')
+        self.culmen("build", "rows.jsonl", "-o", "index", "--id", "sku")
+        self.assertEqual(self.ids(), ["w", "x"])
+        # Texts in a column that is found to hold numbers only at its end: the file is read twice.
+        self.write("late.csv", "sku,a,b\n" + "".join(f"k{i},1,1\n" for i in range(3000)) + "last,1,x\n")
+        self.culmen("build", "late.csv", "-o", "index", "--id", "sku", "--attributes", "a", "--force")
+        self.assertEqual(self.culmen("get", "index", "--ids", "last")[0], "sku,a,b\nlast,1,x\n")
+
+    def test_refusals(self):
+        self.build()
+        for command in ("insert", "upsert"):
+            self.write("new.csv", "a\n5\n")
+            self.refused(command, "index", "new.csv", code=2, says="name the column of ids with --id COLUMN")
+        self.refused("query", "index", "-w", "a=1", "-o", "ids.npy", code=2, says="write csv, json or jsonl")
+        self.refused("export", "index", "ids.npy", code=2, says="write csv, json or jsonl")
+        self.refused("query", "index", "-w", "a=1", "--where", "id = 7", code=2, says="id holds texts")
+        self.refused("query", "index", "-w", "a=1", "--why", "none", code=2, says="no row with the id none")
+        self.refused("build", "table.csv", "-o", "shards", "--id", "sku", "--shards", "2", code=2,
+                     says="a sharded index cannot have text ids")  # fmt: skip
+        self.table([("x", 1), ("y", 2), ("x", 3)])
+        self.refused("build", "table.csv", "-o", "twice", "--id", "sku", code=3, says='id "x" stands in rows 1 and 3')
+        self.culmen("build", "table.csv", "-o", "twice", "--id", "sku", "--duplicates", "last")
+        self.assertEqual(self.culmen("get", "twice", "--ids", "x")[0], "sku,a\nx,3\n")
+        self.write("table.csv", "sku,a,name\nx,1,n\n")
+        self.refused("build", "table.csv", "-o", "named", "--id", "sku", "--label", "name", code=2,
+                     says="has no labels besides")  # fmt: skip
+        self.write("table.csv", "id,a\n" + "".join(f"{i},1\n" for i in range(9)) + "x,1\n")
+        self.refused("build", "table.csv", "-o", "mixed", "--id", "id", code=3, says="expected a 64-bit integer")
+
+
 class RoundTripTest(IndexCase):
     """What get writes, upsert reads, without options."""
 

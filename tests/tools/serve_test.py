@@ -282,6 +282,34 @@ class ServeRowsTest(ServeCase):
             self.refuses(400, "ids", "POST", "/get", {"ids": ids}, token=TOKEN)
         self.refuses(400, "ids", "POST", "/insert", {"rows": [{"attributes": {"price": 2}}]}, token=TOKEN)
 
+    def test_of_text_ids(self):
+        self.write("table.csv", 'sku,price\nB-2,1\n"a,b",1\nA-10,1\nA-9,1\n')
+        self.culmen("build", "table.csv", "-o", "index", "--id", "sku", "--force")
+        self.serve_writable()
+        self.assertEqual(self.answer("GET", "/info", token=TOKEN)["id_type"], "text")
+        found = self.answer("GET", "/get?ids=A-9,none,B-2", token=TOKEN)
+        self.assertEqual([row and row["id"] for row in found["rows"]], ["A-9", None, "B-2"])
+        self.assertEqual(self.answer("POST", "/get", {"ids": ["A-9", "none", "B-2"]}, token=TOKEN), found)
+        question = {"weights": {"price": 1}, "k": 3}
+        answer = self.answer("POST", "/search", question, token=TOKEN)["queries"][0]
+        self.assertEqual([row["id"] for row in answer["results"]], ["A-10", "A-9", "B-2"])
+        self.assertNotIn("label", answer["results"][0])
+        rest = self.answer("POST", "/search", question | {"after": answer["after"]}, token=TOKEN)["queries"][0]
+        self.assertEqual([row["id"] for row in rest["results"]], ["a,b"])
+        some = self.answer("POST", "/search", question | {"not_ids": ["A-9", "B-2"]}, token=TOKEN)["queries"][0]
+        self.assertEqual([row["id"] for row in some["results"]], ["A-10", "a,b"])
+        some = self.answer("POST", "/search", question | {"where": "id >= 'B'"}, token=TOKEN)["queries"][0]
+        self.assertEqual([row["id"] for row in some["results"]], ["B-2", "a,b"])
+        why = self.answer("POST", "/why", question | {"id": "A-9"}, token=TOKEN)
+        self.assertEqual((why["id"], why["rank"], why["row"]["id"]), ("A-9", 2, "A-9"))
+        self.assertEqual(self.answer("POST", "/why", question | {"id": "none"}, token=TOKEN), {"id": "none"})
+        self.answer("POST", "/upsert", {"rows": [{"id": "new", "attributes": {"price": 2}}]}, token=TOKEN)
+        answer = self.answer("POST", "/search", question, token=TOKEN)["queries"][0]
+        self.assertEqual(answer["results"][0]["id"], "new")
+        self.assertEqual(self.answer("POST", "/erase", {"ids": ["new", "A-9", "none"]}, token=TOKEN)["erased"], 2)
+        self.refuses(400, "ids", "POST", "/get", {"ids": [7]}, token=TOKEN)
+        self.refuses(400, "texts", "POST", "/insert", {"rows": [{"attributes": {"price": 2}}]}, token=TOKEN)
+
     def test_explains(self):
         self.serve()
         plan = self.answer("POST", "/explain", QUESTION)["queries"][0]["plan"]

@@ -1,0 +1,52 @@
+#include "index/build/text_table.h"
+
+#include <tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "base/text_id_space.h"
+#include "culmen/error.h"
+#include "index/table_shape.h"
+
+namespace culmen {
+namespace {
+
+// The rows by their texts, those of one text in the table's order.
+std::vector<std::uint64_t> rows_by_text(const LabelsView& texts, std::size_t num_rows) {
+  std::vector<std::uint64_t> rows(num_rows);
+  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
+  tbb::parallel_sort(rows.begin(), rows.end(), [&](std::uint64_t a, std::uint64_t b) {
+    const int order = texts[a].compare(texts[b]);
+    return order != 0 ? order < 0 : a < b;
+  });
+  return rows;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> ids_of_texts(const TableView& table, Duplicates duplicates) {
+  if (!table.ids.empty())
+    throw InputError("the ids are texts, which are the table's labels: leave out the numbers");
+  check_shape(table);
+  const LabelsView& texts = table.labels;
+  const std::vector<std::uint64_t> rows = rows_by_text(texts, table.num_rows);
+  std::vector<std::uint64_t> positions(rows.size());  // of each row's text among the distinct ones
+  std::uint64_t num_texts = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool is_new = i == 0 || texts[rows[i]] != texts[rows[i - 1]];
+    if (!is_new && duplicates == Duplicates::error)
+      throw InputError("id \"" + std::string(texts[rows[i]]) + "\" stands in rows " +
+                       std::to_string(rows[i - 1] + 1) + " and " + std::to_string(rows[i] + 1) +
+                       "; ids must be unique");
+    if (is_new) ++num_texts;
+    positions[rows[i]] = num_texts - 1;
+  }
+  std::vector<std::int64_t> ids;
+  ids.reserve(positions.size());
+  for (const std::uint64_t position : positions) ids.push_back(spread_id(position, num_texts));
+  return ids;
+}
+
+}  // namespace culmen

@@ -1,0 +1,228 @@
+"""Ids that are texts: in one order, by their bytes, in every answer; and what takes and refuses them."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import culmen
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+polars = pytest.importorskip("polars")
+
+RNG = np.random.default_rng(12)
+ENGINES = ["auto", "scan", "ta", "gta", "bounded"]
+PARTS = ["a", "b", "A-", ",", '"', "\n", " ", "é", "日本", "\U0001f600", "0"]
+
+
+def random_texts(count):
+    texts = {"", "x" * 400}
+    while len(texts) < count:
+        texts.add("".join(RNG.choice(PARTS, RNG.integers(0, 5))))
+    return list(texts)
+
+
+SKUS = random_texts(300)
+A = RNG.integers(0, 4, len(SKUS)).astype(float)  # most scores tie
+TABLE = {"sku": SKUS, "a": A}
+
+
+def expected(passing=lambda sku: True, count=None):
+    rows = [(-a, sku.encode(), sku) for sku, a in zip(SKUS, A, strict=True) if passing(sku)]
+    return [sku for _, _, sku in sorted(rows)][:count]
+
+
+@pytest.fixture(scope="module")
+def index():
+    return culmen.Index.build(TABLE, id="sku")
+
+
+def test_answers_are_in_the_order_of_bytes(index):
+    assert [column.type for column in index.schema if column.role == "id"] == ["text"]
+    assert all(column.role != "label" for column in index.schema)
+    for engine in ENGINES:
+        result = index.search({"a": 1}, k=200, engine=engine)
+        assert result.ids.dtype == object
+        assert result.ids.tolist() == expected(count=200)
+        assert [row.id for row in result] == expected(count=200)
+        assert set(result.labels) == {""}
+    assert result[0].to_dict() == {"id": expected()[0], "score": 3.0, "a": 3.0}
+    assert result.to_dict()["id"] == expected(count=200)
+    assert result.to_pandas()["id"].tolist() == expected(count=200)
+    assert result.to_arrow()["id"].to_pylist() == expected(count=200)
+    assert result.to_arrow().schema.field("id").type == pa.string()
+    assert result.to_polars()["id"].to_list() == expected(count=200)
+    assert "label" not in result.to_dict()
+    assert expected()[1] in repr(index.search({"a": 1}, k=2)) or expected()[1] == ""
+
+
+def test_batches(index):
+    batch = index.search([[1], [-1]], k=400)
+    assert batch.ids.shape == batch.scores.shape
+    assert batch.ids[0].tolist()[: len(SKUS)] == expected()
+    assert set(batch.ids[0].tolist()[len(SKUS) :]) <= {None}
+    assert batch[0].ids.tolist() == expected()
+    assert [row.id for row in batch[0]][:5] == expected(count=5)
+    assert batch.to_dict()["id"][: len(SKUS)] == expected()
+    assert batch.to_arrow().schema.field("id").type == pa.string()
+    out = (np.zeros((2, 3), np.int64), np.zeros((2, 3)), np.zeros(2, np.uint32))
+    with pytest.raises(culmen.InvalidArgument, match="texts"):
+        index.search([[1], [-1]], k=3, out=out)
+
+
+def test_pages(index):
+    page = index.search({"a": 1}, k=70)
+    joined = page.ids.tolist()
+    while page := index.search({"a": 1}, k=70, after=page.cursor):
+        joined += page.ids.tolist()
+    assert joined == expected()
+    after = index.search({"a": 1}, k=400, after=(2.0, "b"))  # whether or not a row has it
+    assert after.ids.tolist() == [
+        sku for sku in expected() if (a := A[SKUS.index(sku)]) < 2 or (a == 2 and sku.encode() > b"b")
+    ]
+    with pytest.raises(culmen.InvalidArgument, match="texts"):
+        index.search({"a": 1}, after=(1.0, 7))
+
+
+def test_filters(index):
+    def found(where):
+        return index.search({"a": 1}, k=400, where=where).ids.tolist()
+
+    seen = set(SKUS[::3])
+    for given in (seen, list(seen), np.array(sorted(seen)), pd.Series(sorted(seen)), pa.array(sorted(seen))):
+        assert found(~culmen.ids(given)) == expected(lambda sku: sku not in seen)
+    assert found(culmen.ids(["none"])) == []
+    assert found(culmen.ids([], "text")) == []
+    assert found(culmen.id_col() < "b") == expected(lambda sku: sku.encode() < b"b")
+    assert found("sku like 'A-%' or id = 'b'") == expected(lambda sku: sku.startswith("A-") or sku == "b")
+    assert found({"sku": list(seen)}) == expected(lambda sku: sku in seen)
+    kept = pickle.loads(pickle.dumps(culmen.ids(seen)))
+    assert found(kept) == expected(lambda sku: sku in seen)
+    with pytest.raises(culmen.InvalidArgument, match="those of the index text"):
+        found(culmen.ids([1, 2]))
+
+
+def test_single_rows(index):
+    for sku in SKUS[:20]:
+        assert index.get(sku).id == sku
+        assert index.get(sku)["a"] == A[SKUS.index(sku)]
+        assert sku in index
+        assert index.rank_of({"a": 1}, sku).rank == expected().index(sku) + 1
+    assert index.get("none") is None
+    assert "none" not in index
+    assert 7 not in index
+    assert index.rank_of({"a": 1}, "none") is None
+    reasons = index.why({"a": 1}, SKUS[0], SKUS[1])
+    assert reasons.parts[0].part == A[0]
+    with pytest.raises(culmen.InvalidArgument, match="no row with the id none"):
+        index.why({"a": 1}, "none")
+    with pytest.raises(culmen.InvalidArgument, match="texts"):
+        index.get(7)
+    with pytest.raises(TypeError):
+        culmen.Index.build({"a": [1.0]}).get("x")
+
+
+def test_all_rows(index):
+    in_order = sorted(SKUS, key=str.encode)
+    assert index.ids().tolist() == in_order
+    assert index.to_dict()["sku"] == in_order
+    assert index.to_arrow()["sku"].to_pylist() == in_order
+    again = culmen.Index.build(index.to_arrow(), id="sku")
+    assert again.search({"a": 1}, k=400).ids.tolist() == expected()
+
+
+@pytest.mark.parametrize("kind", ["dict", "pandas", "polars", "arrow", "pandas index", "array"])
+def test_tables(kind):
+    frame = pd.DataFrame(TABLE)
+    table, id = {
+        "dict": (TABLE, "sku"),
+        "pandas": (frame, "sku"),
+        "polars": (polars.DataFrame(TABLE), "sku"),
+        "arrow": (pa.table(TABLE), "sku"),
+        "pandas index": (frame.set_index("sku"), "sku"),
+        "array": ({"a": A}, np.array(SKUS)),
+    }[kind]
+    index = culmen.Index.build(table, id=id)
+    assert index.search({"a": 1}, k=400).ids.tolist() == expected()
+
+
+def test_files(tmp_path):
+    pd.DataFrame(TABLE).to_csv(tmp_path / "t.csv", index=False)
+    pq.write_table(pa.table(TABLE), tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        index = culmen.Index.from_files(tmp_path / name, id="sku")
+        assert index.search({"a": 1}, k=400).ids.tolist() == expected(), name
+    (tmp_path / "a.csv").write_text("sku,a\nx,1\n")
+    (tmp_path / "b.csv").write_text("sku,a\n7,2\n")
+    both = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    assert culmen.Index.from_files(both, id="sku").search({"a": 1}).ids.tolist() == ["7", "x"]
+    with pytest.raises(culmen.InputError, match="texts"):
+        culmen.Index.from_files(both[::-1], id="sku")
+    assert len(culmen.Index.from_files(both[::-1], id="sku", id_type="text")) == 2
+
+
+def test_changes_follow_a_dict(tmp_path):
+    culmen.Index.build(TABLE, id="sku").save(tmp_path / "index")
+    rows = dict(zip(SKUS, A.tolist(), strict=True))
+    with culmen.Index.open(tmp_path / "index", writable=True, durability="os") as index:
+        for _ in range(20):
+            chosen = random_texts(20)
+            values = RNG.integers(0, 4, len(chosen)).astype(float)
+            index.upsert({"sku": chosen, "a": values})
+            rows.update(zip(chosen, values.tolist(), strict=True))
+            gone = list(rows)[::9]
+            assert index.erase([*gone, "none"]) == len(gone)
+            for sku in gone:
+                del rows[sku]
+            best = sorted(rows, key=lambda sku: (-rows[sku], sku.encode()))
+            assert index.search({"a": 1}, k=500).ids.tolist() == best
+        one = best[0]
+        index.update({"sku": [one], "a": [9.0]})
+        assert index.get(one)["a"] == 9
+        assert index.erase(one) == 1
+        assert index.erase(pd.Series([best[1]])) == 1
+        with index.batch() as batch:
+            batch.insert({"sku": ["new"], "a": [8.0]})
+            batch.erase([best[2]])
+        assert index.search({"a": 1}, k=1).ids.tolist() == ["new"]
+        assert index.verify() == []
+    for loading in ("whole", "on_touch"):
+        opened = culmen.Index.open(tmp_path / "index", loading=loading)
+        assert opened.search({"a": 1}, k=1).ids.tolist() == ["new"]
+        assert opened.get("new")["a"] == 8
+
+
+def test_an_empty_index_takes_texts():
+    index = culmen.Index.create(["a"], id="sku", id_type="text")
+    assert index.insert({"sku": ["b", "a"], "a": [1, 1]}).inserted == 2
+    assert index.search({"a": 1}).ids.tolist() == ["a", "b"]
+    assert index.insert({"sku": ["c", "c"], "a": [1, 2]}, duplicates="last").inserted == 1
+    assert index.get("c")["a"] == 2
+
+
+def test_what_is_refused(index, tmp_path):
+    build = culmen.Index.build
+    with pytest.raises(culmen.InputError, match='id "x" stands in rows 1 and 3'):
+        build({"a": [1, 2, 3]}, id=["x", "y", "x"])
+    assert build({"a": [1, 2, 3]}, id=["x", "y", "x"], duplicates="last").get("x")["a"] == 3
+    with pytest.raises(culmen.InputError, match="no value"):
+        build({"a": [1, 2]}, id=["x", None])
+    assert build({"a": [1, 2]}, id=["x", None], nulls="drop").search({"a": 1}).ids.tolist() == ["x"]
+    with pytest.raises(culmen.InvalidArgument, match="no labels besides"):
+        build({"a": [1, 2]}, id=["x", "y"], label=["p", "q"])
+    with pytest.raises(culmen.InputError, match="ids are texts; these are integers"):
+        build({"a": [1, 2]}, id=[1, 2], id_type="text")
+    with pytest.raises(culmen.InputError, match="ids are integers; these are texts"):
+        build({"a": [1, 2]}, id=["x", "y"], id_type="int64")
+    with pytest.raises(culmen.InvalidArgument, match="assigns none"):
+        index.insert({"a": [1.0]})
+    with pytest.raises(culmen.InputError, match="ids are integers; these are texts"):
+        build({"a": [1.0]}, id=[7]).upsert({"id": ["x"], "a": [2.0]})
+    with pytest.raises(culmen.InputError, match="texts"):
+        index.erase([1])
+    with pytest.raises(culmen.InvalidArgument, match="cannot have text ids"):
+        culmen.ShardedIndex.build(pa.table(TABLE), tmp_path / "s", shards=2, id="sku", id_type="text")
+    with pytest.raises(culmen.InputError, match="ids are integers"):
+        culmen.ShardedIndex.build(pa.table(TABLE), tmp_path / "s", shards=2, id="sku")

@@ -1,0 +1,497 @@
+// Indexes whose ids are texts: what they answer, keep and refuse. Numbers stand in for the texts, and no answer shows them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "culmen/row_reader.h"
+#include "culmen/sharded_index.h"
+#include "culmen/update.h"
+#include "tests/cases.h"
+#include "tests/harness.h"
+
+namespace culmen::test {
+namespace {
+
+// Each deeper one comes before all others of its kind.
+std::string nested_text(int depth) {
+  return "m" + std::string(static_cast<std::size_t>(depth), 'a') + "z";
+}
+
+constexpr int kCommonDepth = 100;
+
+// Short ones, so that many are equal or begin alike; long ones; ones that need quotes in files; ones beyond ASCII; and
+// nested ones, whose neighbours have no numbers between them left.
+std::string random_text(Random& random) {
+  static constexpr const char* kParts[] = {"a",  "b", "A-", ",",    "\"",         "\n",
+                                           "\t", " ", "é",  "日本", "\U0001F600", "0"};
+  switch (random.between(0, 9)) {
+    case 0:
+      return std::string(static_cast<std::size_t>(random.between(0, 300)), 'x') +
+             std::to_string(random.between(0, 3));
+    case 1:
+    case 2:
+    case 3:
+      return nested_text(random.between(0, kCommonDepth));
+    default:
+      break;
+  }
+  std::string text;
+  for (int i = random.between(0, 4); i > 0; --i) text += kParts[random.below(std::size(kParts))];
+  return text;
+}
+
+struct Values {
+  std::vector<double> attributes;
+  std::optional<double> field;
+
+  friend bool operator==(const Values&, const Values&) = default;
+};
+
+// Rows by their texts, whose few values make most scores tie. A map of strings has the order of bytes.
+using Skus = std::map<std::string, Values>;
+
+constexpr std::size_t kSkuAttributes = 2;
+
+Values sku_values(Random& random) {
+  Values values;
+  for (std::size_t i = 0; i < kSkuAttributes; ++i) values.attributes.push_back(random.between(0, 2));
+  if (random.chance(0.8)) values.field = random.between(0, 5);
+  return values;
+}
+
+Skus random_skus(Random& random, int num_rows) {
+  Skus rows;
+  for (int i = 0; i < num_rows; ++i) rows[random_text(random)] = sku_values(random);
+  return rows;
+}
+
+// The rows as a table, in an order that is not theirs.
+struct SkuTable {
+  SkuTable(const Skus& rows, Random& random) {
+    std::vector<std::string> texts;
+    for (const auto& row : rows) texts.push_back(row.first);
+    for (std::size_t i = texts.size(); i > 1; --i) std::swap(texts[i - 1], texts[random.below(i)]);
+    for (const std::string& text : texts) add(text, rows.at(text));
+  }
+
+  void add(const std::string& text, const Values& of_row) {
+    labels.append(text);
+    values.insert(values.end(), of_row.attributes.begin(), of_row.attributes.end());
+    field.push_back(of_row.field.value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
+
+  TableView view() const {
+    static constexpr std::uint64_t kNone[] = {0};
+    TableView table = row_major_table(std::span<const double>(values), {{"a"}, {"b"}});
+    table.num_rows = field.size();
+    table.labels = field.empty() ? LabelsView{{}, kNone} : labels.view();
+    table.id_type = IdType::text;
+    table.id_name = "sku";
+    table.fields = {{.name = "f"}};
+    table.field_views = {FieldView(ColumnView(field))};
+    return table;
+  }
+
+  Labels labels;
+  std::vector<double> values, field;
+};
+
+struct Ranked {
+  std::string text;
+  double score;
+
+  friend bool operator==(const Ranked&, const Ranked&) = default;
+};
+
+// The answer by the texts themselves: largest score first, then the smaller text.
+template <typename Passes>
+std::vector<Ranked> best_skus(const Skus& rows, const std::vector<double>& weights, std::size_t k,
+                              const Passes& passes) {
+  std::vector<Ranked> best;
+  for (const auto& [text, values] : rows)
+    if (passes(text))
+      best.push_back({text, weights[0] * values.attributes[0] + weights[1] * values.attributes[1]});
+  std::ranges::stable_sort(best, [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
+  if (best.size() > k) best.resize(k);
+  return best;
+}
+
+std::vector<Ranked> texts_of(const SearchResult& result) {
+  std::vector<Ranked> found;
+  for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
+    found.push_back({result.id_text(rank), result.hits[rank].score});
+    EXPECT_EQ(result.row(rank).label, found.back().text);
+  }
+  EXPECT_FALSE(result.has_labels());
+  return found;
+}
+
+void check_sku_searches(const Index& live, const Skus& rows, Random& random, bool has_limit) {
+  const Index index = live.snapshot();
+  const std::vector<double> weights = {static_cast<double>(random.between(-2, 2)), 1};
+  const auto k = static_cast<std::size_t>(random.between(1, 30));
+  std::vector<std::string_view> named;
+  for (const auto& row : rows)
+    if (random.chance(0.3)) named.push_back(row.first);
+  std::vector<std::int64_t> wanted;
+  for (const TextPlace& place : index.find_texts(named)) wanted.push_back(place.id);
+  const IdSet set(wanted, IdType::text);
+  const auto is_named = [&](const std::string& text) { return std::ranges::binary_search(named, text); };
+  for (const Engine engine : kEngines) {
+    if (has_limit && engine == Engine::ta) continue;
+    SCOPED_TRACE(std::string(engine_name(engine)));
+    const SearchOptions options = {.engine = engine};
+    Query query{.weights = weights, .k = k};
+    const auto all_of = [](const std::string&) { return true; };
+    EXPECT_EQ(texts_of(index.search(query, options)), best_skus(rows, weights, k, all_of));
+    query.where = Filter::ids_in(set);
+    EXPECT_EQ(texts_of(index.search(query, options)), best_skus(rows, weights, k, is_named));
+    query.where = !Filter::ids_in(set);
+    EXPECT_EQ(texts_of(index.search(query, options)),
+              best_skus(rows, weights, k, [&](const std::string& text) { return !is_named(text); }));
+    const std::string limit = random_text(random);
+    const std::vector<std::pair<Filter, std::function<bool(const std::string&)>>> conditions = {
+        {id_col() == limit, [&](const std::string& text) { return text == limit; }},
+        {id_col() != limit, [&](const std::string& text) { return text != limit; }},
+        {id_col() < limit, [&](const std::string& text) { return text < limit; }},
+        {id_col() <= limit, [&](const std::string& text) { return text <= limit; }},
+        {id_col() > limit, [&](const std::string& text) { return text > limit; }},
+        {col("sku") >= limit, [&](const std::string& text) { return text >= limit; }},
+        {id_col().starts_with(limit), [&](const std::string& text) { return text.starts_with(limit); }},
+        {id_col().in({limit, "ma", "b"}),
+         [&](const std::string& text) { return text == limit || text == "ma" || text == "b"; }},
+        {id_col().is_null(), [](const std::string&) { return false; }}};
+    for (std::size_t i = 0; i < conditions.size(); ++i) {
+      query.where = conditions[i].first;
+      EXPECT_EQ(texts_of(index.search(query, options)), best_skus(rows, weights, k, conditions[i].second))
+          << i;
+    }
+    query.where = {};
+    // After a place, whether or not a row is there.
+    const std::vector<Ranked> all = best_skus(rows, weights, rows.size(), all_of);
+    if (all.empty()) continue;
+    const Ranked& of_row = all[random.below(all.size())];
+    const Ranked place = {random.chance(0.5) ? of_row.text : random_text(random), of_row.score};
+    query.after = Cursor{.score = place.score, .text = place.text};
+    std::vector<Ranked> page;
+    for (const Ranked& row : all)
+      if (page.size() < k && (row.score < place.score || (row.score == place.score && row.text > place.text)))
+        page.push_back(row);
+    EXPECT_EQ(texts_of(index.search(query, options)), page);
+    query.after = std::nullopt;
+    const auto is_before = [&](const Ranked& row) {
+      return row.score > place.score || (row.score == place.score && row.text < place.text);
+    };
+    EXPECT_EQ(index.count_before(query, Cursor{.score = place.score, .text = place.text}, options),
+              static_cast<std::uint64_t>(std::ranges::count_if(all, is_before)));
+    const std::optional<RowRank> rank = index.rank_of(query, of_row.text, options);
+    ASSERT_TRUE(rank);
+    EXPECT_EQ(rank->rank, static_cast<std::uint64_t>(std::ranges::find(all, of_row) - all.begin()) + 1);
+  }
+}
+
+Values values_of(const Row& row) {
+  Values values = {row.values, {}};
+  if (const double* field = std::get_if<double>(&row.fields.front())) values.field = *field;
+  return values;
+}
+
+void check_skus(const Index& index, const Skus& rows, Random& random, bool has_limit) {
+  Skus asked = rows;
+  for (int i = 0; i < 20; ++i) asked.emplace(random_text(random), Values());
+  std::vector<std::string_view> texts;
+  for (const auto& row : asked) texts.push_back(row.first);
+  const std::vector<std::optional<Row>> found = index.get(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto row = rows.find(std::string(texts[i]));
+    ASSERT_EQ(found[i].has_value(), row != rows.end()) << texts[i];
+    if (i % 16 == 0) {
+      EXPECT_EQ(index.contains(texts[i]), row != rows.end());
+    }
+    if (row == rows.end()) continue;
+    EXPECT_EQ(id_text(*found[i], IdType::text), texts[i]);
+    EXPECT_EQ(values_of(*found[i]), row->second) << texts[i];
+  }
+  Skus read;
+  RowReader reader(index);
+  for (std::vector<Row> part; !(part = reader.next(100)).empty();)
+    for (const Row& row : part) read.emplace(row.label, values_of(row));
+  EXPECT_EQ(read, rows);
+  if (!has_limit) {
+    EXPECT_EQ(index.verify(true), std::vector<std::string>{});
+  }
+}
+
+void check_index(const Index& index, const Skus& rows, Random& random, bool has_limit = false) {
+  EXPECT_EQ(index.schema().id_type, IdType::text);
+  EXPECT_FALSE(index.schema().has_labels);
+  EXPECT_EQ(index.info().num_rows, rows.size());
+  check_sku_searches(index, rows, random, has_limit);
+  check_skus(index, rows, random, has_limit);
+}
+
+// Rows one by one until there is no number left between the deepest text and the one before it.
+void crowd(Index& index, Skus& rows, Random& random, int& depth) {
+  for (const int end = depth + 70; depth < end; ++depth) {
+    const Skus row = {{nested_text(depth), sku_values(random)}};
+    index.insert(SkuTable(row, random).view());
+    rows.insert(*row.begin());
+  }
+}
+
+// One batch: erases, replaces and inserts some rows, in steps that see each other. Nested texts from `depth` on are new, and
+// make others move.
+void change_skus(Index& index, Skus& rows, Random& random, int& depth) {
+  Skus inserted = random_skus(random, random.between(0, 30));
+  for (const int end = depth + random.between(0, 4); depth < end; ++depth)
+    inserted[nested_text(depth)] = sku_values(random);
+  std::erase_if(inserted, [&](const auto& row) { return rows.contains(row.first); });
+  const Skus upserted = random_skus(random, random.between(0, 30));
+  std::vector<std::string> erased;
+  for (const Skus* some : {&std::as_const(rows), &std::as_const(inserted), &upserted})
+    for (const auto& row : *some)
+      if (random.chance(0.1)) erased.push_back(row.first);
+  erased.push_back(random_text(random));
+  const SkuTable insert(inserted, random), upsert(upserted, random);
+  const std::vector<std::string_view> erase(erased.begin(), erased.end());
+  const bool erases_where = random.chance(0.3);
+  WriteBatch batch;
+  batch.insert(insert.view()).upsert(upsert.view()).erase(erase);
+  if (erases_where) batch.erase_where(col("f") == 3);
+  const WriteResult result = index.write(batch);
+
+  Skus after = rows;
+  after.merge(inserted);
+  std::uint64_t num_replaced = 0, num_erased = 0;
+  for (const auto& [text, values] : upserted)
+    num_replaced += after.insert_or_assign(text, values).second ? 0 : 1;
+  for (const std::string& text : erased) num_erased += after.erase(text);
+  if (erases_where) num_erased += std::erase_if(after, [](const auto& row) { return row.second.field == 3; });
+  EXPECT_EQ(result.replaced, num_replaced);
+  EXPECT_EQ(result.erased, num_erased);
+  EXPECT_EQ(rows.size() + result.inserted - result.erased, after.size());
+  rows = std::move(after);
+}
+
+TEST(TextIds, AnswersAreThoseOfTheTexts) {
+  const std::uint64_t only = only_seed();
+  for (std::uint64_t seed = 1; seed <= num_cases(60); ++seed) {
+    if (only != 0 && seed != only) continue;
+    SCOPED_TRACE(rerun_command(seed, "api_test", "TextIds.*"));
+    Random random(seed);
+    Skus rows = random_skus(random, random.pick({0, 1, 20, 400}));
+    const TemporaryDirectory directory;
+    const Partitioning partitioning =
+        random.pick({Partitioning::kd, Partitioning::angle, Partitioning::random});
+    const BuildOptions options =
+        random_build_options(random, partitioning, ValueType::automatic, kSkuAttributes);
+    Index index = Index::build(SkuTable(rows, random).view(), options);
+    check_index(index, rows, random);
+    int depth = kCommonDepth + 1;
+    change_skus(index, rows, random, depth);
+    check_index(index, rows, random);
+    index.save(directory.path() / "index");
+    Index opened = Index::open(directory.path() / "index",
+                               {.writable = true,
+                                .durability = Durability::os,
+                                .loading = random.pick({Loading::whole, Loading::on_touch})});
+    if (random.chance(0.5)) crowd(opened, rows, random, depth);
+    Index reader = Index::open(directory.path() / "index", {.loading = Loading::on_touch});
+    for (int course = 0; course < 4; ++course) {
+      for (int i = random.between(1, 5); i > 0; --i) change_skus(opened, rows, random, depth);
+      if (random.chance(0.2)) opened.compact();
+      if (random.chance(0.2)) opened.checkpoint();
+      check_index(opened, rows, random);
+      reader.refresh();
+      check_index(reader, rows, random);
+    }
+    // Behind a log, as its writer is still open.
+    check_index(Index::open(directory.path() / "index"), rows, random);
+    check_index(Index::open(directory.path() / "index", {.loading = Loading::on_touch}), rows, random);
+    opened.close();
+    const Index limited =
+        Index::open(directory.path() / "index", {.loading = Loading::on_touch, .max_memory = 1});
+    if (!rows.empty()) check_index(limited, rows, random, true);
+    if (HasFailure()) return;
+  }
+}
+
+template <typename Error>
+std::string problem_of(const auto& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no exception";
+}
+
+void expect_says(const std::string& text, const std::string& words) {
+  EXPECT_NE(text.find(words), std::string::npos) << text;
+}
+
+// Rows that come one by one directly after another, until the numbers between them are used up many times.
+TEST(TextIds, CrowdedTextsGetRoom) {
+  Random random(1);
+  Skus rows = {{"m", sku_values(random)}, {"mz", sku_values(random)}, {"n", sku_values(random)}};
+  const TemporaryDirectory directory;
+  Index::build(SkuTable(rows, random).view()).save(directory.path() / "index");
+  Index index = Index::open(directory.path() / "index", {.writable = true, .durability = Durability::os});
+  const auto id_of = [&](std::string_view text) { return index.find_texts(std::span(&text, 1)).front().id; };
+  std::map<std::string, std::int64_t> ids;  // as they were at first
+  for (int depth = 1; depth <= 300; ++depth) {
+    const Skus row = {{nested_text(depth), sku_values(random)}};
+    EXPECT_EQ(index.insert(SkuTable(row, random).view()).inserted, 1u);
+    rows.insert(*row.begin());
+    ids[row.begin()->first] = id_of(row.begin()->first);
+  }
+  EXPECT_TRUE(std::ranges::any_of(ids, [&](const auto& one) { return id_of(one.first) != one.second; }))
+      << "no row was moved";
+  // Rows that a refused batch would move are rows of the index to it.
+  for (int depth = 301; depth < 320; ++depth) {
+    const Skus row = {{nested_text(depth), sku_values(random)}};
+    Skus both = row;
+    both.insert(*rows.find(nested_text(depth - 1)));
+    expect_says(problem_of<RowError>([&] { index.insert(SkuTable(both, random).view()); }),
+                "is already in the index");
+    index.insert(SkuTable(row, random).view());
+    rows.insert(*row.begin());
+  }
+  check_index(index, rows, random);
+  check_index(Index::open(directory.path() / "index"), rows, random);
+}
+
+TEST(TextIds, RepairLosesTheRowsWhoseIdsAreLost) {
+  Random random(7);
+  const Skus rows = random_skus(random, 400);
+  const TemporaryDirectory directory;
+  Index::build(SkuTable(rows, random).view(), {.leaf_rows = 16}).save(directory.path() / "index");
+  {
+    std::fstream file(directory.path() / "index" / "SNAP-1-labels",
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(200);  // in the first frame
+    file.put('\xff');
+  }
+  EXPECT_THROW(static_cast<void>(Index::open(directory.path() / "index")), FormatError);
+  const RepairReport report = Index::repair(directory.path() / "index", directory.path() / "mended");
+  EXPECT_GT(report.rows_lost, 0u);
+  EXPECT_LE(report.rows_lost, 16u);
+  EXPECT_EQ(report.rows_kept + report.rows_lost, rows.size());
+  const Index mended = Index::open(directory.path() / "mended");
+  EXPECT_EQ(mended.verify(true), std::vector<std::string>{});
+  RowReader reader(mended);
+  for (const Row& row : reader.next(rows.size())) {
+    ASSERT_TRUE(rows.contains(row.label)) << row.label;
+    EXPECT_EQ(values_of(row), rows.at(row.label));
+  }
+}
+
+TEST(TextIds, ADirectoryIsTheSameWhateverTheThreads) {
+  Random random(5);
+  const Skus rows = random_skus(random, 500);
+  const SkuTable table(rows, random);
+  const Index one = Index::build(table.view(), {.num_threads = 1});
+  const Index two = Index::build(table.view(), {.num_threads = 2});
+  for (const auto& row : rows) EXPECT_EQ(one.get(row.first), two.get(row.first));
+}
+
+TEST(TextIds, OneOfSeveralRowsWithATextIsKept) {
+  SkuTable table({}, *std::make_unique<Random>(1));
+  for (const double a : {1.0, 2.0, 3.0}) table.add(a == 2 ? "x" : "y", {{a, 0}, {}});
+  expect_says(problem_of<InputError>([&] { static_cast<void>(Index::build(table.view())); }),
+              "id \"y\" stands in rows 1 and 3; ids must be unique");
+  for (const Duplicates duplicates : {Duplicates::first, Duplicates::last}) {
+    const double kept = duplicates == Duplicates::first ? 1 : 3;
+    const Index built = Index::build(table.view(), {.duplicates = duplicates});
+    EXPECT_EQ(built.get("y")->values[0], kept);
+    EXPECT_EQ(built.info().num_rows, 2u);
+    Index filled = Index::create(built.schema());
+    filled.insert(table.view(), {.duplicates = duplicates});
+    EXPECT_EQ(filled.get("y")->values[0], kept);
+    EXPECT_EQ(filled.get("x")->values[0], 2);
+  }
+  Index filled = Index::create(
+      Index::build(SkuTable({{"z", {{0, 0}, {}}}}, *std::make_unique<Random>(1)).view()).schema());
+  expect_says(problem_of<RowError>([&] { filled.insert(table.view()); }), "id \"y\" appears twice");
+}
+
+TEST(TextIds, UpdatesKeepOtherColumns) {
+  Random random(1);
+  Index index = Index::build(SkuTable({{"x", {{1, 3}, 7}}, {"y", {{2, 4}, 8}}}, random).view());
+  const std::vector<double> values = {9};
+  TableView table = row_major_table(std::span<const double>(values), {{"a"}});
+  Labels texts;
+  texts.append("y");
+  table.labels = texts.view();
+  table.id_type = IdType::text;
+  EXPECT_EQ(update(index, table).replaced, 1u);
+  EXPECT_EQ(values_of(*index.get("y")), (Values{{9, 4}, 8}));
+  Labels others;
+  others.append("w");
+  table.labels = others.view();
+  expect_says(problem_of<RowError>([&] { update(index, table); }), "id \"w\" is not in the index");
+}
+
+TEST(TextIds, WhatDoesNotFitIsRefused) {
+  Random random(1);
+  const SkuTable table({{"x", {{1, 1}, {}}}, {"y", {{2, 1}, {}}}}, random);
+  Index index = Index::build(table.view());
+  const Index numbers = Index::build(row_major_table(std::span<const double>(table.values), {{"a"}, {"b"}}));
+  const std::int64_t ids[] = {1, 2};
+  TableView other = table.view();
+  other.ids = ids;
+  expect_says(problem_of<InputError>([&] { static_cast<void>(Index::build(other)); }),
+              "leave out the numbers");
+  expect_says(problem_of<InvalidArgument>([&] { index.upsert(other); }), "leave out the numbers");
+  other.id_type = IdType::int64;
+  expect_says(problem_of<InvalidArgument>([&] { index.upsert(other); }),
+              "the ids of the rows are int64, those of the index text");
+  other.ids = {};
+  expect_says(problem_of<InvalidArgument>([&] { index.insert(other); }), "give the rows ids");
+  other.id_type = IdType::text;
+  other.labels = {};
+  expect_says(problem_of<InputError>([&] { static_cast<void>(Index::build(other)); }),
+              "no labels, which hold them");
+  expect_says(problem_of<InputError>([&] { index.insert(other); }), "no labels, which hold them");
+  expect_says(problem_of<RowError>([&] { index.insert(table.view()); }), "is already in the index");
+  expect_says(problem_of<InvalidArgument>([&] { index.erase(ids); }), "erase by texts");
+  const std::string_view texts[] = {"x"};
+  const std::string mismatch = "the ids of the index are int64, not texts";
+  Index changed = numbers;
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(numbers.find_texts(texts)); }), mismatch);
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(numbers.get("x")); }), mismatch);
+  expect_says(problem_of<InvalidArgument>([&] { changed.erase(texts); }), mismatch);
+  const auto search = [&](const Filter& where) {
+    return [&index, where] { static_cast<void>(index.search({.weights = {1, 1}, .k = 1, .where = where})); };
+  };
+  expect_says(problem_of<InvalidArgument>(search(id_col() == 7)), "id holds texts");
+  expect_says(problem_of<InvalidArgument>(search(Filter::ids_in(IdSet(ids)))), "those of the index text");
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(id_text(7, IdType::text)); }), "stand in");
+  const Index shards[] = {index};
+  const std::string no_shards = "a sharded index cannot have text ids";
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(ShardedIndex::of(shards)); }), no_shards);
+  const TemporaryDirectory directory;
+  expect_says(
+      problem_of<InvalidArgument>([&] { ShardedIndex::build(table.view(), directory.path() / "index", {}); }),
+      no_shards);
+  EXPECT_EQ(index.version(), 1u);
+}
+
+}  // namespace
+}  // namespace culmen::test
