@@ -9,10 +9,13 @@
 #include "api/index_core.h"
 #include "api/read_row.h"
 #include "base/floating_point_scope.h"
+#include "base/temporary_files.h"
 #include "base/with_threads.h"
 #include "index/build/bulk_load.h"
+#include "index/build/contiguous_table.h"
 #include "index/build/partition_cuts.h"
 #include "index/build/table_quantiles.h"
+#include "index/field_rows.h"
 #include "index/find_rows.h"
 #include "index/read_session.h"
 #include "index/row_subset.h"
@@ -28,6 +31,9 @@ namespace {
 
 DeviceLoad load_rows(const TableView& table, const BuildOptions& options) {
   if (devices_that_build(options).empty()) return {bulk_load(table, options), nullptr};
+  if (!options.temp_directory.empty())
+    throw InvalidArgument(
+        "a GPU builds in memory alone: leave out the directory for temporary files, or build on the CPU");
   return load_on_device(table, options);
 }
 
@@ -53,7 +59,7 @@ DeviceLoad load(const TableView& table, const BuildOptions& options) {
 // the number of a dropped one.
 DeviceLoad load_with_gaps(const TableView& table, const BuildOptions& options) {
   check_shape(table);
-  std::vector<std::int64_t> ids(table.num_rows);
+  Array<std::int64_t> ids(table.num_rows, temporary_files(options.temp_directory));
   for (const NumberedRows& run : numbered_rows(table)) {
     const auto first = ids.begin() + static_cast<std::ptrdiff_t>(run.first_row);
     std::iota(first, first + static_cast<std::ptrdiff_t>(run.num_rows),
@@ -66,17 +72,27 @@ DeviceLoad load_with_gaps(const TableView& table, const BuildOptions& options) {
   return loaded;
 }
 
+DeviceLoad load_any(const TableView& table, const BuildOptions& options) {
+  if (table.ids.empty() && !table.dropped_rows.empty()) return load_with_gaps(table, options);
+  return with_distinct_ids(table, options,
+                           [&](const TableView& distinct) { return load(distinct, options); });
+}
+
+DeviceLoad load_in_files(const TableView& table, const BuildOptions& options) {
+  check_shape(table);
+  check_fields(table);
+  const ContiguousTable contiguous(table, temporary_files(options.temp_directory));
+  return load_any(contiguous.view(), options);
+}
+
 }  // namespace
 
 Index::Index(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
 Index Index::build(const TableView& table, const BuildOptions& options) {
   const FloatingPointScope floating_point;
-  const bool has_gaps = table.ids.empty() && !table.dropped_rows.empty();
-  DeviceLoad loaded = has_gaps ? load_with_gaps(table, options)
-                               : with_distinct_ids(table, options.duplicates, [&](const TableView& distinct) {
-                                   return load(distinct, options);
-                                 });
+  DeviceLoad loaded =
+      options.temp_directory.empty() ? load_any(table, options) : load_in_files(table, options);
   const std::vector<int> devices = devices_that_build(options);
   return Index(std::make_shared<Core>(std::move(loaded), devices.size() == 1 ? devices.front() : kNoDevice));
 }
@@ -162,8 +178,8 @@ void Index::checkpoint() {
   held_by(core_, kIndexHandle).live().checkpoint();
 }
 
-void Index::compact() {
-  held_by(core_, kIndexHandle).live().compact();
+void Index::compact(const CompactOptions& options) {
+  held_by(core_, kIndexHandle).live().compact(options.temp_directory);
 }
 
 void Index::close() {

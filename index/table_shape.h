@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace culmen {
 // Checks sizes, names, pointers and dropped rows, but no values. Throws InputError, or RowError for a label.
 void check_shape(const TableView& table);
 
-// Throws InputError if two rows have the same id.
-void check_ids_unique(std::span<const std::int64_t> ids, IdType type);
+// Throws InputError if two rows have the same id. Unless ids ascend, it sorts a copy in `memory`.
+void check_ids_unique(std::span<const std::int64_t> ids, IdType type,
+                      const std::shared_ptr<ArrayMemory>& memory = nullptr);
 
 // A run of rows with consecutive numbers.
 struct NumberedRows {
