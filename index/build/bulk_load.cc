@@ -6,6 +6,7 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -32,6 +33,7 @@ namespace culmen {
 namespace {
 
 constexpr std::uint64_t kChunkRows = 1024;
+constexpr std::uint32_t kNoBucket = std::numeric_limits<std::uint32_t>::max();
 
 enum class Arrangement : std::uint8_t { by_key, as_given };
 
@@ -99,9 +101,10 @@ class BulkLoader {
   struct Scratch {
     LeafBounds bounds;
     std::vector<std::uint64_t> rows;
-    std::vector<float> bound_rows;   // of a leaf
-    std::vector<float> node_bounds;  // [num_rows][kFanOut]
-    std::vector<std::byte> corners;  // [num_attributes][leaf_rows] values, of which the first two are used
+    std::vector<float> bound_rows;     // of a leaf
+    std::vector<float> node_bounds;    // [num_rows][kFanOut]
+    std::vector<std::byte> corners;    // [num_attributes][leaf_rows] values, of which the first two are used
+    std::uint32_t bucket = kNoBucket;  // that was read last, of scattered_
   };
   template <typename T>
   void fill_leaf(std::uint32_t leaf, Scratch& scratch);
@@ -185,8 +188,8 @@ void BulkLoader::scatter_rows() {
   report("scattering", 0);
   cluster_values_ = {};
   const std::uint64_t row_bytes = sizeof(double) * (given_.columns.size() + given_.fields.size() + 1);
-  const Buckets buckets = make_buckets(snapshot_->partitioner->order(), partition_first_, row_bytes);
-  scattered_.emplace(given_, table_, coded_, keyed_rows_.span(), buckets, files_);
+  Buckets buckets = make_buckets(snapshot_->partitioner->order(), partition_first_, row_bytes);
+  scattered_.emplace(given_, table_, coded_, keyed_rows_.span(), std::move(buckets), files_);
   given_ = scattered_->given();
   table_ = scattered_->filled();
   coded_ = scattered_->take_coded();
@@ -275,7 +278,8 @@ void BulkLoader::fill_leaves() {
                    {},
                    std::vector<float>(static_cast<std::size_t>(s.layout.num_rows())),
                    std::vector<float>(static_cast<std::size_t>(s.layout.num_rows()) * kFanOut),
-                   std::vector<std::byte>(s.leaf_shape().leaf_bytes())};
+                   std::vector<std::byte>(s.leaf_shape().leaf_bytes()),
+                   kNoBucket};
   });
   // A task fills whole level-1 nodes, so no two tasks write to one node.
   parallel_slices(
@@ -284,6 +288,7 @@ void BulkLoader::fill_leaves() {
         for (std::uint64_t n = first; n < last; ++n) {
           const NodeAccess<std::byte> node = s.arena->mutable_node(n);
           NodeHeader& header = node.header();
+          if (scattered_) scattered_->will_read_partition(leaves_[n * kFanOut].partition, mine.bucket);
           header.level = 1;
           header.min_id = kNoId;
           header.num_children =

@@ -1,5 +1,6 @@
 #include "index/build/scattered_table.h"
 
+#include <sys/mman.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -19,6 +20,13 @@ constexpr std::uint64_t kMostBuckets = 512;
 constexpr std::uint64_t kLeastBuckets = 8;  // those of a small table are small
 constexpr std::uint64_t kRowsAtOnce = 1 << 14;
 
+// A hint. What the system reads ahead by itself may be far more than a bucket.
+void will_read(const void* first, std::size_t num_bytes) {
+  constexpr std::uintptr_t kPage = 4096;
+  const auto address = reinterpret_cast<std::uintptr_t>(first), page = address / kPage * kPage;
+  ::madvise(reinterpret_cast<void*>(page), address - page + num_bytes, MADV_WILLNEED);
+}
+
 }  // namespace
 
 Buckets make_buckets(std::span<const std::uint32_t> order, std::span<const std::uint64_t> first_rows,
@@ -33,13 +41,15 @@ Buckets make_buckets(std::span<const std::uint32_t> order, std::span<const std::
     buckets.of_partition[p] = static_cast<std::uint32_t>(buckets.first_rows.size() - 1);
     end += first_rows[p + std::size_t{1}] - first_rows[p];
   }
+  buckets.first_rows.push_back(num_rows);
   return buckets;
 }
 
 ScatteredTable::ScatteredTable(const TableView& given, const TableView& filled,
                                std::span<const CodedColumn> coded, std::span<const KeyedRow> keys,
-                               const Buckets& buckets, std::shared_ptr<TemporaryFiles> files)
+                               Buckets buckets, std::shared_ptr<TemporaryFiles> files)
     : num_rows_(given.num_rows),
+      buckets_(std::move(buckets)),
       files_(std::move(files)),
       keys_(num_rows_, num_rows_, PageSize::small, files_) {
   given_ = given;
@@ -51,7 +61,19 @@ ScatteredTable::ScatteredTable(const TableView& given, const TableView& filled,
   filled_ = given_;
   for (std::size_t i = 0; i < filled.columns.size(); ++i)
     if (filled.columns[i].data != given.columns[i].data) filled_.columns[i] = add_column(filled.columns[i]);
-  copy_all(keys, buckets);
+  copy_all(keys);
+}
+
+void ScatteredTable::will_read_partition(std::uint32_t partition, std::uint32_t& last) const {
+  const std::uint32_t bucket = buckets_.of_partition[partition];
+  if (std::exchange(last, bucket) == bucket) return;
+  const std::uint64_t first = buckets_.first_rows[bucket];
+  const std::uint64_t num_rows = buckets_.first_rows[bucket + std::size_t{1}] - first;
+  will_read(filled_.ids.data() + first, num_rows * sizeof(std::int64_t));
+  for (const ColumnView& column : filled_.columns) {
+    const auto stride = static_cast<std::uint64_t>(column.stride_bytes);
+    will_read(column.data + first * stride, num_rows * stride);
+  }
 }
 
 template <typename T>
@@ -132,17 +154,17 @@ FieldView ScatteredTable::add_field(std::size_t f, const TableView& table, const
   return TextView{has_codes ? LabelsView{} : add_texts(texts.texts), add_validity(texts.validity)};
 }
 
-void ScatteredTable::copy_all(std::span<const KeyedRow> keys, const Buckets& buckets) {
+void ScatteredTable::copy_all(std::span<const KeyedRow> keys) {
   keys_.expect_scattered_access();
   copies_.emplace_back([this, keys](std::uint64_t first, std::span<const std::uint64_t> places) {
     for (std::size_t r = 0; r < places.size(); ++r) keys_[places[r]] = {keys[first + r].key, places[r]};
   });
   const auto copy_by = [&](const std::vector<Copy>& copies) {
-    std::vector<std::uint64_t> next = buckets.first_rows, places;
+    std::vector<std::uint64_t> next = buckets_.first_rows, places;
     for (std::uint64_t first = 0; first < num_rows_ && !copies.empty(); first += kRowsAtOnce) {
       places.resize(std::min(kRowsAtOnce, num_rows_ - first));
       for (std::size_t r = 0; r < places.size(); ++r)
-        places[r] = next[buckets.of_partition[partition_of(keys[first + r].key)]]++;
+        places[r] = next[buckets_.of_partition[partition_of(keys[first + r].key)]]++;
       tbb::parallel_for(std::size_t{0}, copies.size(), [&](std::size_t c) { copies[c](first, places); });
     }
   };

@@ -21,7 +21,7 @@ namespace culmen {
 // Where the partitions' rows go.
 struct Buckets {
   std::vector<std::uint32_t> of_partition;
-  std::vector<std::uint64_t> first_rows;  // in the copy
+  std::vector<std::uint64_t> first_rows;  // [num_buckets + 1] in the copy
 };
 
 // order: of the partitions in the index. first_rows: [num_partitions + 1] where the rows of each partition begin if they
@@ -34,14 +34,16 @@ class ScatteredTable {
   // Of a table before and after it was filled (index/build/filled_table.h), with codes for its texts, and keys in the order
   // of its rows. All of that is read here, and not later.
   ScatteredTable(const TableView& given, const TableView& filled, std::span<const CodedColumn> coded,
-                 std::span<const KeyedRow> keys, const Buckets& buckets,
-                 std::shared_ptr<TemporaryFiles> files);
+                 std::span<const KeyedRow> keys, Buckets buckets, std::shared_ptr<TemporaryFiles> files);
   ScatteredTable(const ScatteredTable&) = delete;
   ScatteredTable& operator=(const ScatteredTable&) = delete;
 
   // In the order of buckets. All tables have ids. Texts that have codes are not copied.
   const TableView& given() const { return given_; }
   const TableView& filled() const { return filled_; }
+  // A hint: ids and attributes of this partition will be read soon, and others of its bucket. Nothing if that bucket is
+  // the `last` one, which it then is.
+  void will_read_partition(std::uint32_t partition, std::uint32_t& last) const;
   std::vector<CodedColumn> take_coded() { return std::move(coded_); }
   // Each has the number that its row has here.
   PageBuffer<KeyedRow> take_keys() { return std::move(keys_); }
@@ -58,9 +60,10 @@ class ScatteredTable {
   LabelsView add_texts(const LabelsView& texts);
   void add_codes(const CodedColumn& column);
   FieldView add_field(std::size_t f, const TableView& table, const CodedColumn& coded);
-  void copy_all(std::span<const KeyedRow> keys, const Buckets& buckets);
+  void copy_all(std::span<const KeyedRow> keys);
 
   const std::uint64_t num_rows_;
+  const Buckets buckets_;
   const std::shared_ptr<TemporaryFiles> files_;
   std::vector<PageBuffer<std::byte>> arrays_;
   // What the rows are copied by; texts, whose lengths must be known before, by others.
