@@ -98,7 +98,7 @@ class DialectTest(Case):
         self.culmen("delete", "t.index", "--ids", "3,4")
         self.culmen("compact", "t.index", "--temp-directory", "tmp")
         self.culmen("verify", "t.index", "--deep")
-        self.assertIn("4,998 rows", self.culmen("info", "t.index")[0])
+        self.assertRegex(self.culmen("info", "t.index")[0], r"rows +4,998\n")
         self.assertEqual(list((self.dir / "tmp").iterdir()), [])
         for command in ((*build, "-o", "n.index"), ("compact", "t.index")):
             self.refused(
