@@ -9,11 +9,14 @@
 #include "api/index_core.h"
 #include "api/read_row.h"
 #include "base/floating_point_scope.h"
+#include "base/temporary_files.h"
 #include "base/with_threads.h"
 #include "index/build/bulk_load.h"
+#include "index/build/contiguous_table.h"
 #include "index/build/partition_cuts.h"
 #include "index/build/table_quantiles.h"
 #include "index/build/text_table.h"
+#include "index/field_rows.h"
 #include "index/find_rows.h"
 #include "index/read_session.h"
 #include "index/row_subset.h"
@@ -29,6 +32,9 @@ namespace {
 
 DeviceLoad load_rows(const TableView& table, const BuildOptions& options) {
   if (devices_that_build(options).empty()) return {bulk_load(table, options), nullptr};
+  if (!options.temp_directory.empty())
+    throw InvalidArgument(
+        "a GPU builds in memory alone: leave out the directory for temporary files, or build on the CPU");
   return load_on_device(table, options);
 }
 
@@ -54,7 +60,7 @@ DeviceLoad load(const TableView& table, const BuildOptions& options) {
 // the number of a dropped one.
 DeviceLoad load_with_gaps(const TableView& table, const BuildOptions& options) {
   check_shape(table);
-  std::vector<std::int64_t> ids(table.num_rows);
+  Array<std::int64_t> ids(table.num_rows, temporary_files(options.temp_directory));
   for (const NumberedRows& run : numbered_rows(table)) {
     const auto first = ids.begin() + static_cast<std::ptrdiff_t>(run.first_row);
     std::iota(first, first + static_cast<std::ptrdiff_t>(run.num_rows),
@@ -69,7 +75,7 @@ DeviceLoad load_with_gaps(const TableView& table, const BuildOptions& options) {
 
 DeviceLoad load_with_ids(const TableView& table, const BuildOptions& options) {
   if (table.ids.empty() && !table.dropped_rows.empty()) return load_with_gaps(table, options);
-  return with_distinct_ids(table, options.duplicates,
+  return with_distinct_ids(table, options,
                            [&](const TableView& distinct) { return load(distinct, options); });
 }
 
@@ -82,6 +88,17 @@ DeviceLoad load_with_texts(const TableView& table, const BuildOptions& options) 
   return load_with_ids(numbered, options);
 }
 
+DeviceLoad load_any(const TableView& table, const BuildOptions& options) {
+  return table.id_type == IdType::text ? load_with_texts(table, options) : load_with_ids(table, options);
+}
+
+DeviceLoad load_in_files(const TableView& table, const BuildOptions& options) {
+  check_shape(table);
+  check_fields(table);
+  const ContiguousTable contiguous(table, temporary_files(options.temp_directory));
+  return load_any(contiguous.view(), options);
+}
+
 }  // namespace
 
 Index::Index(std::shared_ptr<Core> core) : core_(std::move(core)) {}
@@ -89,7 +106,7 @@ Index::Index(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 Index Index::build(const TableView& table, const BuildOptions& options) {
   const FloatingPointScope floating_point;
   DeviceLoad loaded =
-      table.id_type == IdType::text ? load_with_texts(table, options) : load_with_ids(table, options);
+      options.temp_directory.empty() ? load_any(table, options) : load_in_files(table, options);
   const std::vector<int> devices = devices_that_build(options);
   return Index(std::make_shared<Core>(std::move(loaded), devices.size() == 1 ? devices.front() : kNoDevice));
 }
@@ -181,8 +198,8 @@ void Index::checkpoint() {
   held_by(core_, kIndexHandle).live().checkpoint();
 }
 
-void Index::compact() {
-  held_by(core_, kIndexHandle).live().compact();
+void Index::compact(const CompactOptions& options) {
+  held_by(core_, kIndexHandle).live().compact(options.temp_directory);
 }
 
 void Index::close() {

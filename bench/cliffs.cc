@@ -73,7 +73,7 @@ class Cliffs {
     return generate_table({.kind = parse_table_kind(kind), .num_rows = rows, .num_attributes = dims});
   }
   static std::vector<float>& column(Table& table, std::size_t i) {
-    return std::get<std::vector<float>>(table.storage[i]);
+    return std::get<Array<float>>(table.storage[i]);
   }
   double time(const std::function<void()>& call) const { return median(times_us(settings_.repeats, call)); }
 

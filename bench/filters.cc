@@ -138,9 +138,7 @@ class Filters {
   }
 
  private:
-  const std::vector<float>& column(std::size_t i) const {
-    return std::get<std::vector<float>>(table_.storage[i]);
-  }
+  const std::vector<float>& column(std::size_t i) const { return std::get<Array<float>>(table_.storage[i]); }
 
   Index build() const {
     TableView view = table_.view();

@@ -60,7 +60,7 @@ std::vector<std::vector<double>> sample_rows(const Table& table, std::mt19937_64
   std::vector<std::vector<double>> sample(kRows);
   for (std::vector<double>& row : sample) {
     const std::size_t r = random() % table.num_rows;
-    for (const Table::Values& column : table.storage) row.push_back(std::get<std::vector<float>>(column)[r]);
+    for (const Table::Values& column : table.storage) row.push_back(std::get<Array<float>>(column)[r]);
   }
   return sample;
 }

@@ -73,7 +73,7 @@ Table rows_of_shard(const Table& table, std::uint32_t shard, std::uint32_t num_s
   for (const std::size_t row : rows) part.ids.push_back(static_cast<std::int64_t>(row));
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const ColumnView& column = table.columns[i];
-    auto& values = part.storage[i].emplace<std::vector<float>>();
+    auto& values = part.storage[i].emplace<Array<float>>();
     for (const std::size_t row : rows)
       values.push_back(*reinterpret_cast<const float*>(column.data + static_cast<std::ptrdiff_t>(row) *
                                                                          column.stride_bytes));

@@ -114,8 +114,8 @@ class AnyIndex {
   void flush() {
     std::visit([](auto& index) { index.flush(); }, index_);
   }
-  void compact() {
-    std::visit([](auto& index) { index.compact(); }, index_);
+  void compact(const CompactOptions& options = {}) {
+    std::visit([&](auto& index) { index.compact(options); }, index_);
   }
   void close() {
     std::visit([](auto& index) { index.close(); }, index_);

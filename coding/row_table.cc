@@ -76,12 +76,10 @@ class Presence {
     has_missing_ = true;
   }
   // Empty: none is missing.
-  std::vector<std::uint8_t> take() && {
-    return has_missing_ ? std::move(bits_) : std::vector<std::uint8_t>();
-  }
+  Array<std::uint8_t> take() && { return has_missing_ ? std::move(bits_) : Array<std::uint8_t>(); }
 
  private:
-  std::vector<std::uint8_t> bits_;
+  Array<std::uint8_t> bits_;
   bool has_missing_ = false;
 };
 
@@ -122,7 +120,7 @@ class RowReader {
 ColumnView add_numbers(const RowReader& reader, const ColumnFormat& format, Table& table) {
   ColumnView view;
   if (format.type == ColumnType::floating) {
-    std::vector<double> values(reader.num_rows(), std::numeric_limits<double>::quiet_NaN());
+    Array<double> values(reader.num_rows(), std::numeric_limits<double>::quiet_NaN());
     reader.each([&](std::size_t row, const ReadJson* value) {
       if (value == nullptr) return;
       if (!value->is_number()) refuse_value("a number", *value);
@@ -131,9 +129,9 @@ ColumnView add_numbers(const RowReader& reader, const ColumnFormat& format, Tabl
         refuse_value("a number that float64 holds exactly", *value);
     });
     table.storage.emplace_back(std::move(values));
-    view = ColumnView(std::get<std::vector<double>>(table.storage.back()));
+    view = ColumnView(std::get<Array<double>>(table.storage.back()));
   } else {
-    std::vector<std::int64_t> values(reader.num_rows());
+    Array<std::int64_t> values(reader.num_rows());
     Presence presence(reader.num_rows());
     reader.each([&](std::size_t row, const ReadJson* value) {
       if (value == nullptr) {
@@ -143,7 +141,7 @@ ColumnView add_numbers(const RowReader& reader, const ColumnFormat& format, Tabl
       }
     });
     table.storage.emplace_back(std::move(values));
-    view = ColumnView(std::get<std::vector<std::int64_t>>(table.storage.back()));
+    view = ColumnView(std::get<Array<std::int64_t>>(table.storage.back()));
     table.validities.push_back(std::move(presence).take());
     if (!table.validities.back().empty()) view.validity.bits = table.validities.back().data();
   }

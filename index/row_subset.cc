@@ -19,19 +19,21 @@ constexpr EnumNames<Duplicates, 3> kDuplicates = {
     "duplicates", {{{"error", Duplicates::error}, {"first", Duplicates::first}, {"last", Duplicates::last}}}};
 
 // As in Validity; empty if no row is marked as missing.
-std::vector<std::uint8_t> gathered_validity(const Validity& validity, std::span<const std::uint64_t> rows) {
+Array<std::uint8_t> gathered_validity(const Validity& validity, std::span<const std::uint64_t> rows,
+                                      const std::shared_ptr<ArrayMemory>& memory) {
   if (validity.bits == nullptr) return {};
-  std::vector<std::uint8_t> bits(rows.size() / 8 + 1, 0xff);
+  Array<std::uint8_t> bits(rows.size() / 8 + 1, 0xff, memory);
   for (std::size_t r = 0; r < rows.size(); ++r)
     if (validity.is_missing(rows[r])) bits[r / 8] &= static_cast<std::uint8_t>(~(1U << r % 8));
   return bits;
 }
 
 ColumnView gathered_column(const ColumnView& column, std::span<const std::uint64_t> rows,
-                           Table::Values& values, std::vector<std::uint8_t>& validity) {
-  validity = gathered_validity(column.validity, rows);
+                           Table::Values& values, Array<std::uint8_t>& validity,
+                           const std::shared_ptr<ArrayMemory>& memory) {
+  validity = gathered_validity(column.validity, rows, memory);
   return visit_element_type(column, [&]<typename T>(T) {
-    auto& gathered = values.emplace<std::vector<T>>(rows.size());
+    auto& gathered = values.emplace<Array<T>>(rows.size(), memory);
     for (std::size_t r = 0; r < rows.size(); ++r) gathered[r] = column_element<T>(column, rows[r]);
     ColumnView view(gathered);
     if (!validity.empty()) view.validity = {validity.data()};
@@ -39,8 +41,9 @@ ColumnView gathered_column(const ColumnView& column, std::span<const std::uint64
   });
 }
 
-Labels gathered_texts(const LabelsView& texts, std::span<const std::uint64_t> rows) {
-  Labels gathered;
+Labels gathered_texts(const LabelsView& texts, std::span<const std::uint64_t> rows,
+                      const std::shared_ptr<ArrayMemory>& memory) {
+  Labels gathered = {Array<char>(memory), Array<std::uint64_t>(memory)};
   gathered.offsets.push_back(0);
   for (const std::uint64_t row : rows) gathered.append(texts[row]);
   return gathered;
@@ -53,7 +56,7 @@ Duplicates parse_duplicates(std::string_view name) {
 }
 
 Table subset_of(const TableView& table, std::span<const std::int64_t> ids,
-                std::span<const std::uint64_t> rows) {
+                std::span<const std::uint64_t> rows, const std::shared_ptr<ArrayMemory>& memory) {
   Table subset;
   const std::size_t num_attributes = table.columns.size(), num_fields = table.field_views.size();
   subset.num_rows = rows.size();
@@ -68,28 +71,31 @@ Table subset_of(const TableView& table, std::span<const std::int64_t> ids,
   subset.validities.resize(num_attributes + num_fields);
   tbb::parallel_for(std::size_t{0}, num_attributes + num_fields, [&](std::size_t column) {
     Table::Values& values = subset.storage[column];
-    std::vector<std::uint8_t>& validity = subset.validities[column];
+    Array<std::uint8_t>& validity = subset.validities[column];
     if (column < num_attributes) {
-      subset.columns[column] = gathered_column(table.columns[column], rows, values, validity);
+      subset.columns[column] = gathered_column(table.columns[column], rows, values, validity, memory);
       return;
     }
     const FieldView& view = table.field_views[column - num_attributes];
     if (const TextView* texts = std::get_if<TextView>(&view)) {
       subset.field_columns[column - num_attributes] =
-          Texts{gathered_texts(texts->texts, rows), gathered_validity(texts->validity, rows)};
+          Texts{gathered_texts(texts->texts, rows, memory), gathered_validity(texts->validity, rows, memory)};
     } else {
       subset.field_columns[column - num_attributes] =
-          gathered_column(std::get<ColumnView>(view), rows, values, validity);
+          gathered_column(std::get<ColumnView>(view), rows, values, validity, memory);
     }
   });
+  subset.ids = Array<std::int64_t>(memory);
+  subset.ids.reserve(rows.size());
   for (const std::uint64_t row : rows) subset.ids.push_back(ids[row]);
-  if (!table.labels.empty()) subset.labels = gathered_texts(table.labels, rows);
+  if (!table.labels.empty()) subset.labels = gathered_texts(table.labels, rows, memory);
   return subset;
 }
 
-std::vector<std::int64_t> ids_of_rows(const TableView& table, std::int64_t first_id) {
-  if (!table.ids.empty()) return {table.ids.begin(), table.ids.end()};
-  std::vector<std::int64_t> ids(table.num_rows);
+Array<std::int64_t> ids_of_rows(const TableView& table, std::int64_t first_id,
+                                const std::shared_ptr<ArrayMemory>& memory) {
+  if (!table.ids.empty()) return {table.ids.begin(), table.ids.end(), memory};
+  Array<std::int64_t> ids(table.num_rows, memory);
   for (const NumberedRows& run : numbered_rows(table)) {
     const auto first = ids.begin() + static_cast<std::ptrdiff_t>(run.first_row);
     std::iota(first, first + static_cast<std::ptrdiff_t>(run.num_rows),
@@ -98,20 +104,23 @@ std::vector<std::int64_t> ids_of_rows(const TableView& table, std::int64_t first
   return ids;
 }
 
-std::optional<std::vector<std::uint64_t>> rows_of_distinct_ids(std::span<const std::int64_t> ids,
-                                                               Duplicates duplicates) {
+std::optional<Array<std::uint64_t>> rows_of_distinct_ids(std::span<const std::int64_t> ids,
+                                                         Duplicates duplicates,
+                                                         const std::shared_ptr<ArrayMemory>& memory) {
   const bool rising = std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end();
   if (duplicates == Duplicates::error || rising) return std::nullopt;
-  std::vector<std::uint64_t> rows(ids.size());
-  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
-  tbb::parallel_sort(rows.begin(), rows.end(), [&](std::uint64_t a, std::uint64_t b) {
-    if (ids[a] != ids[b]) return ids[a] < ids[b];
-    return duplicates == Duplicates::first ? a < b : a > b;
+  using IdOfRow = std::pair<std::int64_t, std::uint64_t>;
+  Array<IdOfRow> sorted(ids.size(), memory);
+  for (std::uint64_t row = 0; row < ids.size(); ++row) sorted[row] = {ids[row], row};
+  tbb::parallel_sort(sorted.begin(), sorted.end(), [duplicates](const IdOfRow& a, const IdOfRow& b) {
+    if (a.first != b.first) return a.first < b.first;
+    return duplicates == Duplicates::first ? a.second < b.second : a.second > b.second;
   });
-  rows.erase(std::unique(rows.begin(), rows.end(),
-                         [&](std::uint64_t a, std::uint64_t b) { return ids[a] == ids[b]; }),
-             rows.end());
-  if (rows.size() == ids.size()) return std::nullopt;
+  const auto has_same_id = [](const IdOfRow& a, const IdOfRow& b) { return a.first == b.first; };
+  sorted.erase(std::unique(sorted.begin(), sorted.end(), has_same_id), sorted.end());
+  if (sorted.size() == ids.size()) return std::nullopt;
+  Array<std::uint64_t> rows(sorted.size(), memory);
+  std::ranges::transform(sorted, rows.begin(), &IdOfRow::second);
   tbb::parallel_sort(rows.begin(), rows.end());
   return rows;
 }

@@ -24,29 +24,34 @@ std::size_t memory_of(std::initializer_list<std::size_t> parts, bool is_beside) 
 }  // namespace
 
 SlotArena::SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves,
-                     std::size_t num_nodes, PageSize pages)
+                     std::size_t num_nodes, PageSize pages, std::shared_ptr<TemporaryFiles> files)
     : shape_(shape),
+      files_(std::move(files)),
+      blocks_(files_),
       node_bytes_(node_bytes_of(layout)),
       node_capacity_(std::max(kRoomForNodes * num_nodes, kMinNodes)) {
   const std::size_t capacity = std::max(kRoomForLeaves * num_leaves, kMinLeaves);
-  leaves_ = PageBuffer<LeafHeader>(0, capacity, pages);
-  values_ = PageBuffer<std::byte>(0, capacity * shape_.leaf_bytes(), pages);
-  ids_ = PageBuffer<std::int64_t>(0, capacity * shape_.leaf_rows, pages);
-  zone_maps_ = PageBuffer<std::byte>(0, capacity * kZoneVectors * shape_.zone_vector_bytes(), pages);
-  codes_ = PageBuffer<std::uint16_t>(0, capacity * shape_.code_words() + kCodeWordsReadAtOnce, pages);
-  nodes_ = PageBuffer<std::byte>(0, node_capacity_ * node_bytes_, pages);
-  node_zone_maps_ =
-      PageBuffer<std::byte>(0, node_capacity_ * kZoneVectors * shape_.zone_vector_bytes(), pages);
-  if (shape_.has_labels) labels_ = PageBuffer<std::byte*>(0, capacity, pages);
-  fields_ = PageBuffer<std::byte*>(0, capacity, pages);
-  child_zones_ = PageBuffer<std::byte>(0, node_capacity_ * child_zones_layout().node_bytes(), pages);
+  const auto reserve = [&]<typename T>(PageBuffer<T>& slots, std::size_t size) {
+    slots = PageBuffer<T>(0, size, pages, files_);
+  };
+  reserve(leaves_, capacity);
+  reserve(values_, capacity * shape_.leaf_bytes());
+  reserve(ids_, capacity * shape_.leaf_rows);
+  reserve(zone_maps_, capacity * kZoneVectors * shape_.zone_vector_bytes());
+  reserve(codes_, capacity * shape_.code_words() + kCodeWordsReadAtOnce);
+  reserve(nodes_, node_capacity_ * node_bytes_);
+  reserve(node_zone_maps_, node_capacity_ * kZoneVectors * shape_.zone_vector_bytes());
+  if (shape_.has_labels) reserve(labels_, capacity);
+  reserve(fields_, capacity);
+  reserve(child_zones_, node_capacity_ * child_zones_layout().node_bytes());
   grow_leaves(num_leaves);
   grow_nodes(num_nodes);
 }
 
 SlotArena::~SlotArena() {
-  for (std::byte* labels : labels_.span()) delete[] labels;
-  for (std::byte* fields : fields_.span()) delete[] fields;
+  if (files_ != nullptr) return;  // their blocks go with them
+  for (std::byte* labels : labels_.span()) blocks_.free(labels);
+  for (std::byte* fields : fields_.span()) blocks_.free(fields);
 }
 
 void SlotArena::require_all() const {
@@ -68,8 +73,8 @@ void SlotArena::discard_leaves(std::size_t first, std::size_t end) {
   zone_maps_.discard(first * zone_map_bytes, end * zone_map_bytes);
   codes_.discard(first * shape_.code_words(), end * shape_.code_words());
   for (std::size_t slot = first; slot < end; ++slot) {
-    if (shape_.has_labels) delete[] std::exchange(labels_[slot], nullptr);
-    delete[] std::exchange(fields_[slot], nullptr);
+    if (shape_.has_labels) blocks_.free(std::exchange(labels_[slot], nullptr));
+    blocks_.free(std::exchange(fields_[slot], nullptr));
   }
 }
 
@@ -141,16 +146,16 @@ std::string_view SlotArena::label(std::size_t slot, std::size_t row) const {
 
 std::span<std::byte> SlotArena::allocate_labels(std::size_t slot, std::size_t text_bytes) {
   const std::size_t size = shape_.label_end_bytes() + text_bytes;
-  auto* fresh = new std::byte[size]();
-  delete[] labels_[slot];
+  std::byte* const fresh = blocks_.allocate(size);
+  blocks_.free(labels_[slot]);
   labels_[slot] = fresh;
   return {fresh, size};
 }
 
 void SlotArena::set_fields(std::size_t slot, std::span<const std::byte> bytes) {
-  std::byte* fresh = bytes.empty() ? nullptr : new std::byte[bytes.size()];
+  std::byte* const fresh = bytes.empty() ? nullptr : blocks_.allocate(bytes.size());
   std::ranges::copy(bytes, fresh);
-  delete[] fields_[slot];
+  blocks_.free(fields_[slot]);
   fields_[slot] = fresh;
   if (fresh != nullptr) has_fields_.store(true, std::memory_order_relaxed);
 }

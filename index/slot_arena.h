@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_blocks.h"
 #include "base/pages.h"
 #include "index/bound_layout.h"
 #include "index/child_zones.h"
@@ -52,14 +53,16 @@ inline std::size_t node_bytes_of(const BoundLayout& layout) {
 class SlotArena {
  public:
   // Allocates num_leaves and num_nodes zeroed slots, and reserves addresses for several times as many.
-  // On small pages few slots cost little memory, but searches are slower.
+  // On small pages few slots cost little memory, but searches are slower. files: null for memory.
   SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves, std::size_t num_nodes,
-            PageSize pages = PageSize::huge);
+            PageSize pages = PageSize::huge, std::shared_ptr<TemporaryFiles> files = nullptr);
   ~SlotArena();
   SlotArena(const SlotArena&) = delete;
   SlotArena& operator=(const SlotArena&) = delete;
 
   const LeafShape& shape() const { return shape_; }
+  // Where the slots are; null: in memory.
+  const std::shared_ptr<TemporaryFiles>& files() const { return files_; }
   std::size_t leaf_slots() const { return leaves_.size(); }
   std::size_t leaf_capacity() const { return leaves_.capacity(); }
   std::size_t node_slots() const { return num_nodes_; }
@@ -204,6 +207,8 @@ class SlotArena {
   }
 
   const LeafShape shape_;
+  const std::shared_ptr<TemporaryFiles> files_;
+  ByteBlocks blocks_;  // of labels and fields
   const std::size_t node_bytes_;
   const std::size_t node_capacity_;
   std::size_t num_nodes_ = 0;
@@ -211,7 +216,7 @@ class SlotArena {
   PageBuffer<std::byte> values_, zone_maps_, nodes_, node_zone_maps_, child_zones_;
   PageBuffer<std::int64_t> ids_;
   PageBuffer<std::uint16_t> codes_;
-  PageBuffer<std::byte*> labels_, fields_;  // owned
+  PageBuffer<std::byte*> labels_, fields_;  // of blocks_
   std::atomic<bool> has_fields_ = false;
   std::unique_ptr<SlotSource> source_;  // null: all slots are in memory
   std::vector<OlderVersion> older_versions_;

@@ -105,8 +105,10 @@ std::vector<NumberedRows> numbered_rows(const TableView& table) {
   return runs;
 }
 
-void check_ids_unique(std::span<const std::int64_t> ids, IdType type) {
-  std::vector<std::int64_t> sorted(ids.begin(), ids.end());
+void check_ids_unique(std::span<const std::int64_t> ids, IdType type,
+                      const std::shared_ptr<ArrayMemory>& memory) {
+  if (std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end()) return;
+  Array<std::int64_t> sorted(ids.begin(), ids.end(), memory);
   tbb::parallel_sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,8 +17,9 @@ void check_shape(const TableView& table);
 // Of a table of any columns: whether there is a label for each row, in memory and UTF-8. Throws as check_shape.
 void check_labels(const TableView& table);
 
-// Throws InputError if two rows have the same id.
-void check_ids_unique(std::span<const std::int64_t> ids, IdType type);
+// Throws InputError if two rows have the same id. Unless ids ascend, it sorts a copy in `memory`.
+void check_ids_unique(std::span<const std::int64_t> ids, IdType type,
+                      const std::shared_ptr<ArrayMemory>& memory = nullptr);
 
 // A run of rows with consecutive numbers.
 struct NumberedRows {

@@ -45,9 +45,8 @@ void RoutedBatch::add_rows(std::size_t step, const TableView& table, bool replac
     assigns_ids_ = true;
     if (first_id_ < 0 && table.num_rows > 0) first_id_ = first_id;
   }
-  const std::vector<std::int64_t> ids = ids_of_rows(table, first_id);
-  std::vector<std::vector<std::uint64_t>> rows =
-      rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
+  const Array<std::int64_t> ids = ids_of_rows(table, first_id);
+  std::vector<Array<std::uint64_t>> rows = rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
   for (std::size_t s = 0; s < parts_.size(); ++s) {
     if (rows[s].empty()) continue;
     const TableView view = tables_.emplace_back(subset_of(table, ids, rows[s])).view();
@@ -63,7 +62,7 @@ void RoutedBatch::add_rows(std::size_t step, const TableView& table, bool replac
 
 void RoutedBatch::add_erase(std::size_t step, std::span<const std::int64_t> ids) {
   if (!ids.empty() && ids.data() == nullptr) throw InvalidArgument("the ids to erase are a null pointer");
-  const std::vector<std::vector<std::uint64_t>> rows =
+  const std::vector<Array<std::uint64_t>> rows =
       rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
   for (std::size_t s = 0; s < parts_.size(); ++s) {
     if (rows[s].empty()) continue;

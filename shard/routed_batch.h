@@ -40,8 +40,8 @@ class RoutedBatch {
  private:
   struct Part {
     WriteBatch batch;
-    std::vector<std::size_t> steps;                // [steps] which of the given batch they are parts of
-    std::vector<std::vector<std::uint64_t>> rows;  // [steps] which rows of the given table they are
+    std::vector<std::size_t> steps;          // [steps] which of the given batch they are parts of
+    std::vector<Array<std::uint64_t>> rows;  // [steps] which rows of the given table they are
   };
 
   void add_rows(std::size_t step, const TableView& table, bool replaces);

@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "base/floating_point_scope.h"
+#include "base/temporary_files.h"
 #include "base/with_threads.h"
 #include "culmen/error.h"
 #include "culmen/sharded_index.h"
+#include "index/build/contiguous_table.h"
 #include "index/build/stand_ins.h"
 #include "index/build/table_quantiles.h"
 #include "index/columns.h"
+#include "index/field_rows.h"
 #include "index/row_subset.h"
 #include "index/storage/directory_files.h"
 #include "index/table_shape.h"
@@ -27,15 +30,16 @@ namespace {
 // written determine the stand-ins, and there are no quantiles.
 BuildOptions options_of_shards(const TableView& table, const BuildOptions& options) {
   return with_threads(options.num_threads, [&] {
+    const std::shared_ptr<ArrayMemory> memory = temporary_files(options.temp_directory);
     const TableStats stats = table_stats(table, options.value_type);
-    check_ids_unique(table.ids, table.id_type);
+    check_ids_unique(table.ids, table.id_type, memory);
     BuildOptions of_shards = options;
     of_shards.value_type = stats.value_type;
     of_shards.stays_on_device = false;
     if (table.num_rows == 0) return of_shards;
     if (options.quantiles.empty()) of_shards.quantiles = quantiles_of(table, stats.value_type);
     if (!options.stand_ins.empty()) return of_shards;
-    const std::vector<double> stored = stand_ins_of(table, stats);
+    const std::vector<double> stored = stand_ins_of(table, stats, memory);
     for (std::size_t i = 0; i < stored.size(); ++i)
       of_shards.stand_ins.push_back(oriented(stored[i], table.attributes[i].preference));
     return of_shards;
@@ -66,7 +70,8 @@ void build_distinct(const TableView& table, const std::filesystem::path& directo
                     const ShardedBuildOptions& options) {
   check_num_shards(options.num_shards);
   const BuildOptions of_shards = options_of_shards(table, options.build);
-  const std::vector<std::int64_t> ids = ids_of_rows(table, 0);
+  const std::shared_ptr<ArrayMemory> memory = temporary_files(options.build.temp_directory);
+  const Array<std::int64_t> ids = ids_of_rows(table, 0, memory);
   storage::FileSystem& file_system = storage::posix();
   const bool created = file_system.make_directory(directory.string());
   try {
@@ -78,11 +83,11 @@ void build_distinct(const TableView& table, const std::filesystem::path& directo
     ++manifest.generation;
     manifest.uuid = file_system.random_uuid();
     if (table.ids.empty()) manifest.next_id = static_cast<std::int64_t>(table.num_numbers());
-    std::vector<std::vector<std::uint64_t>> rows = rows_by_shard(ids, options.num_shards);
+    std::vector<Array<std::uint64_t>> rows = rows_by_shard(ids, options.num_shards, memory);
     write_generation(*files, std::move(manifest), options.num_shards,
                      [&](std::uint32_t s, const std::string& path) {
-                       const Table own = subset_of(table, ids, rows[s]);
-                       rows[s] = {};
+                       const Table own = subset_of(table, ids, rows[s], memory);
+                       rows[s] = Array<std::uint64_t>();
                        return save_shard(Index::build(own.view(), of_shards), path);
                      });
   } catch (...) {
@@ -98,8 +103,14 @@ void ShardedIndex::build(const TableView& table, const std::filesystem::path& di
                          const ShardedBuildOptions& options) {
   const FloatingPointScope floating_point;
   refuse_text_ids(table.id_type);
-  with_distinct_ids(table, options.build.duplicates,
-                    [&](const TableView& distinct) { build_distinct(distinct, directory, options); });
+  const auto build = [&](const TableView& given) {
+    with_distinct_ids(given, options.build,
+                      [&](const TableView& distinct) { build_distinct(distinct, directory, options); });
+  };
+  if (options.build.temp_directory.empty()) return build(table);
+  check_shape(table);
+  check_fields(table);
+  build(ContiguousTable(table, temporary_files(options.build.temp_directory)).view());
 }
 
 }  // namespace culmen

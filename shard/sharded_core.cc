@@ -332,10 +332,10 @@ void ShardedIndex::Core::checkpoint() {
   });
 }
 
-void ShardedIndex::Core::compact() {
+void ShardedIndex::Core::compact(const CompactOptions& options) {
   lock_isolated(writer_mutex_, [&] {
     require_writable();
-    for (Index& shard : live_) shard.compact();
+    for (Index& shard : live_) shard.compact(options);
     publish();
     write_manifest();
   });

@@ -66,7 +66,7 @@ class ShardedIndex::Core {
   std::int64_t reserve_ids(std::uint64_t count);
   void flush();
   void checkpoint();
-  void compact();
+  void compact(const CompactOptions& options);
   void close();
   Refreshed refresh();
 

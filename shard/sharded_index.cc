@@ -167,7 +167,7 @@ std::optional<Row> ShardedIndex::get(std::int64_t id) const {
 std::vector<std::optional<Row>> ShardedIndex::get(std::span<const std::int64_t> ids) const {
   if (!ids.empty() && ids.data() == nullptr) throw InvalidArgument("the ids are a null pointer");
   const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
-  const std::vector<std::vector<std::uint64_t>> places =
+  const std::vector<Array<std::uint64_t>> places =
       rows_by_shard(ids, static_cast<std::uint32_t>(state->shards.size()));
   std::vector<std::optional<Row>> rows(ids.size());
   for (std::size_t s = 0; s < places.size(); ++s) {
@@ -240,8 +240,8 @@ void ShardedIndex::checkpoint() {
   held_by(core_, kShardedHandle).checkpoint();
 }
 
-void ShardedIndex::compact() {
-  held_by(core_, kShardedHandle).compact();
+void ShardedIndex::compact(const CompactOptions& options) {
+  held_by(core_, kShardedHandle).compact(options);
 }
 
 void ShardedIndex::close() {

@@ -148,7 +148,7 @@ std::size_t RecordedSource::read(char* out, std::size_t num_bytes) {
   const std::size_t num_kept = std::min(num_bytes, bytes_.size() - position_);
   if (num_kept > 0) std::memcpy(out, bytes_.data() + position_, num_kept);
   const std::size_t num_fresh = num_kept < num_bytes ? pipe_.read(out + num_kept, num_bytes - num_kept) : 0;
-  bytes_.append(out + num_kept, num_fresh);
+  bytes_.insert(bytes_.end(), out + num_kept, out + num_kept + num_fresh);
   position_ += num_kept + num_fresh;
   return num_kept + num_fresh;
 }

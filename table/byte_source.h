@@ -9,6 +9,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "culmen/array.h"
 
 namespace culmen::io {
 
@@ -119,7 +122,9 @@ class SampledSource : public ByteSource {
 // Keeps the bytes of a pipe, so that they can be read again.
 class RecordedSource : public ByteSource {
  public:
-  explicit RecordedSource(ByteSource& pipe) : pipe_(pipe) {}
+  // memory: for the bytes.
+  RecordedSource(ByteSource& pipe, std::shared_ptr<ArrayMemory> memory)
+      : pipe_(pipe), bytes_(std::move(memory)) {}
 
   std::size_t read(char* out, std::size_t num_bytes) override;
   std::optional<std::uint64_t> num_bytes() const override { return pipe_.num_bytes(); }
@@ -128,7 +133,7 @@ class RecordedSource : public ByteSource {
 
  private:
   ByteSource& pipe_;
-  std::string bytes_;
+  Array<char> bytes_;
   std::size_t position_ = 0;  // in them
 };
 

@@ -170,9 +170,9 @@ TableView BatchSink::view() const {
 
 ColumnView BatchSink::values_view(std::size_t column) const {
   const CollectedColumn& collected = columns_[column];
-  const auto* const numbers = std::get_if<std::vector<double>>(&collected.values);
-  ColumnView view = numbers != nullptr ? ColumnView(*numbers)
-                                       : ColumnView(std::get<std::vector<std::int64_t>>(collected.values));
+  const auto* const numbers = std::get_if<Array<double>>(&collected.values);
+  ColumnView view =
+      numbers != nullptr ? ColumnView(*numbers) : ColumnView(std::get<Array<std::int64_t>>(collected.values));
   view.validity = collected.validity_view();
   return view;
 }

@@ -15,7 +15,7 @@ std::size_t num_bitmap_bytes(std::size_t num_rows) {
   return (num_rows + kBits - 1) / kBits;
 }
 
-void clear_bit(std::vector<std::uint8_t>& validity, std::size_t row) {
+void clear_bit(Array<std::uint8_t>& validity, std::size_t row) {
   validity[row / kBits] &= static_cast<std::uint8_t>(~(1u << row % kBits));
 }
 
@@ -34,10 +34,13 @@ void CsvColumns::begin(const CsvSchema& schema) {
   columns_.resize(schema.columns.size());
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const CellType type = schema.columns[i].type;
+    columns_[i].validity = Array<std::uint8_t>(memory_);
     if (type == CellType::text) {
-      columns_[i].values = Labels{{}, {0}};
-    } else if (type != CellType::number) {
-      columns_[i].values = std::vector<std::int64_t>();
+      columns_[i].values = Labels{Array<char>(memory_), Array<std::uint64_t>(1, memory_)};
+    } else if (type == CellType::number) {
+      columns_[i].values = Array<double>(memory_);
+    } else {
+      columns_[i].values = Array<std::int64_t>(memory_);
     }
   }
 }
@@ -62,25 +65,25 @@ void CsvColumns::append(std::span<const CsvRows> chunks) {
 void CsvColumns::make_room(std::size_t column, std::span<const CsvRows> chunks, std::size_t num_rows) {
   if (Labels* const texts = std::get_if<Labels>(&columns_[column].values)) {
     for (const CsvRows& chunk : chunks) append_texts(*texts, chunk.texts[schema_->columns[column].slot]);
-  } else if (auto* const numbers = std::get_if<std::vector<double>>(&columns_[column].values)) {
+  } else if (auto* const numbers = std::get_if<Array<double>>(&columns_[column].values)) {
     numbers->resize(num_rows);
   } else {
-    std::get<std::vector<std::int64_t>>(columns_[column].values).resize(num_rows);
+    std::get<Array<std::int64_t>>(columns_[column].values).resize(num_rows);
   }
 }
 
 void CsvColumns::copy_values(const CsvRows& chunk, std::size_t first_row) {
   const std::size_t width = schema_->num_values;
-  const auto copy = [&]<typename T>(std::vector<T>& values, std::size_t slot) {
+  const auto copy = [&]<typename T>(Array<T>& values, std::size_t slot) {
     T* const out = values.data() + first_row;
     for (std::size_t row = 0; row < chunk.num_rows; ++row)
       out[row] = std::bit_cast<T>(chunk.values[row * width + slot]);
   };
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const std::size_t slot = schema_->columns[i].slot;
-    if (auto* const numbers = std::get_if<std::vector<double>>(&columns_[i].values)) {
+    if (auto* const numbers = std::get_if<Array<double>>(&columns_[i].values)) {
       copy(*numbers, slot);
-    } else if (auto* const integers = std::get_if<std::vector<std::int64_t>>(&columns_[i].values)) {
+    } else if (auto* const integers = std::get_if<Array<std::int64_t>>(&columns_[i].values)) {
       copy(*integers, slot);
     }
   }
@@ -90,9 +93,9 @@ void CsvColumns::append_row(const CsvRows& rows, std::size_t row, std::size_t& n
   const double* const values = rows.values.data() + row * schema_->num_values;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const std::size_t slot = schema_->columns[i].slot;
-    if (auto* const numbers = std::get_if<std::vector<double>>(&columns_[i].values)) {
+    if (auto* const numbers = std::get_if<Array<double>>(&columns_[i].values)) {
       numbers->push_back(values[slot]);
-    } else if (auto* const integers = std::get_if<std::vector<std::int64_t>>(&columns_[i].values)) {
+    } else if (auto* const integers = std::get_if<Array<std::int64_t>>(&columns_[i].values)) {
       integers->push_back(std::bit_cast<std::int64_t>(values[slot]));
     } else {
       std::get<Labels>(columns_[i].values).append(rows.texts[slot][row]);
@@ -112,16 +115,16 @@ void CsvColumns::grow_validity() {
 }
 
 void CsvColumns::set_missing(const MissingCell& cell, std::size_t row) {
-  std::vector<std::uint8_t>& validity = columns_[cell.column].validity;
+  Array<std::uint8_t>& validity = columns_[cell.column].validity;
   if (row / kBits >= validity.size()) validity.resize(row / kBits + 1, 0xFF);
   clear_bit(validity, row);
 }
 
 void CsvColumns::reserve(std::size_t num_rows) {
   for (CollectedColumn& column : columns_) {
-    if (auto* const numbers = std::get_if<std::vector<double>>(&column.values)) {
+    if (auto* const numbers = std::get_if<Array<double>>(&column.values)) {
       numbers->reserve(num_rows);
-    } else if (auto* const integers = std::get_if<std::vector<std::int64_t>>(&column.values)) {
+    } else if (auto* const integers = std::get_if<Array<std::int64_t>>(&column.values)) {
       integers->reserve(num_rows);
     } else {
       std::get<Labels>(column.values).offsets.reserve(num_rows + 1);
@@ -136,17 +139,17 @@ void CsvColumns::clear() {
     if (Labels* const texts = std::get_if<Labels>(&column.values)) {
       texts->bytes.clear();
       texts->offsets.resize(1);
-    } else if (auto* const numbers = std::get_if<std::vector<double>>(&column.values)) {
+    } else if (auto* const numbers = std::get_if<Array<double>>(&column.values)) {
       numbers->clear();
     } else {
-      std::get<std::vector<std::int64_t>>(column.values).clear();
+      std::get<Array<std::int64_t>>(column.values).clear();
     }
   }
 }
 
 void make_integers(CollectedColumn& column) {
-  const std::vector<double> numbers = std::move(std::get<std::vector<double>>(column.values));
-  std::vector<std::int64_t> integers(numbers.size());
+  const Array<double> numbers = std::move(std::get<Array<double>>(column.values));
+  Array<std::int64_t> integers(numbers.size(), numbers.get_allocator());
   for (std::size_t row = 0; row < numbers.size(); ++row) {
     if (!std::isnan(numbers[row])) {
       integers[row] = static_cast<std::int64_t>(numbers[row]);
@@ -159,8 +162,9 @@ void make_integers(CollectedColumn& column) {
 }
 
 void make_missing_texts(CollectedColumn& column) {
-  const std::size_t num_rows = std::get<std::vector<double>>(column.values).size();
-  column.values = Labels{{}, std::vector<std::uint64_t>(num_rows + 1)};
+  const auto& numbers = std::get<Array<double>>(column.values);
+  const std::size_t num_rows = numbers.size();
+  column.values = Labels{{}, Array<std::uint64_t>(num_rows + 1, numbers.get_allocator())};
   column.validity.assign(num_bitmap_bytes(num_rows), 0);
 }
 

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,14 +17,17 @@ namespace culmen::io {
 
 // Numbers: double, missing ones are NaN. Texts, or the int64 of all other types.
 struct CollectedColumn {
-  std::variant<std::vector<double>, std::vector<std::int64_t>, Labels> values;
-  std::vector<std::uint8_t> validity;  // of texts and int64, as in Validity; empty: none is missing
+  std::variant<Array<double>, Array<std::int64_t>, Labels> values;
+  Array<std::uint8_t> validity;  // of texts and int64, as in Validity; empty: none is missing
 
   Validity validity_view() const { return {validity.empty() ? nullptr : validity.data()}; }
 };
 
 class CsvColumns {
  public:
+  // memory: for the columns; null: the heap.
+  explicit CsvColumns(std::shared_ptr<ArrayMemory> memory = nullptr) : memory_(std::move(memory)) {}
+
   void begin(const CsvSchema& schema);
 
   // Appends the rows of chunks in parallel, in order.
@@ -43,6 +48,7 @@ class CsvColumns {
   void grow_validity();
   void set_missing(const MissingCell& cell, std::size_t row);
 
+  std::shared_ptr<ArrayMemory> memory_;
   const CsvSchema* schema_ = nullptr;
   std::size_t num_rows_ = 0;
   std::vector<CollectedColumn> columns_;  // [CsvSchema::columns]

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/temporary_files.h"
 #include "base/with_threads.h"
 #include "table/csv_columns.h"
 #include "table/json_lines.h"
@@ -17,7 +18,12 @@ namespace {
 
 class TableSink : public CsvRowSink {
  public:
-  explicit TableSink(std::optional<std::uint64_t> num_input_bytes) : num_input_bytes_(num_input_bytes) {}
+  // memory: of the table.
+  TableSink(std::optional<std::uint64_t> num_input_bytes, const std::shared_ptr<ArrayMemory>& memory)
+      : num_input_bytes_(num_input_bytes), columns_(memory) {
+    table_.ids = Array<std::int64_t>(memory);
+    table_.labels = {Array<char>(memory), Array<std::uint64_t>(memory)};
+  }
 
   void begin(const CsvSchema& schema, const std::vector<CellKinds>& first_rows) override;
   void take(const CsvWindow& window) override;
@@ -88,7 +94,8 @@ void TableSink::reserve_for_whole_input(std::size_t num_bytes_used) {
 Table TableSink::finish(const std::string& name, const ReadOptions& options,
                         const std::vector<CellKinds>& kinds) {
   settle_ids(name);
-  if (options.unique_ids) check_csv_ids(table_.ids, table_.id_type, lines_, name, *schema_);
+  if (options.unique_ids)
+    check_csv_ids(table_.ids, table_.id_type, lines_, name, *schema_, table_.ids.get_allocator().memory());
   table_.num_rows = num_rows_;
   if (schema_->id) table_.id_name = schema_->names[*schema_->id];
   if (schema_->label)
@@ -147,11 +154,11 @@ void TableSink::add_columns(TableLayout layout) {
 // Moves values into the table, which does not move the elements of vectors.
 ColumnView TableSink::add_values(CollectedColumn& column) {
   ColumnView view;
-  if (auto* const numbers = std::get_if<std::vector<double>>(&column.values)) {
+  if (auto* const numbers = std::get_if<Array<double>>(&column.values)) {
     view = ColumnView(*numbers);
     table_.storage.emplace_back(std::move(*numbers));
   } else {
-    auto& integers = std::get<std::vector<std::int64_t>>(column.values);
+    auto& integers = std::get<Array<std::int64_t>>(column.values);
     view = ColumnView(integers);
     table_.storage.emplace_back(std::move(integers));
   }
@@ -191,8 +198,9 @@ std::exception_ptr parse_until_fault(CsvParser& parser, TableSink& sink) {
 }  // namespace
 
 void check_csv_ids(std::span<const std::int64_t> ids, IdType type, const RowLines& lines,
-                   const std::string& name, const CsvSchema& schema) {
-  const std::optional<RepeatedId> repeated = find_repeated_id(ids);
+                   const std::string& name, const CsvSchema& schema,
+                   const std::shared_ptr<ArrayMemory>& memory) {
+  const std::optional<RepeatedId> repeated = find_repeated_id(ids, memory);
   if (!repeated) return;
   const std::size_t column = *schema.id;
   throw_csv_fault(name, lines.line_of(repeated->second_row), column + 1,
@@ -206,13 +214,14 @@ namespace {
 Table read_found(ByteSource& source, const std::string& name, const ReadOptions& options,
                  const FoundDialect& found, const CsvTuning& tuning) {
   Table table;
+  const std::shared_ptr<ArrayMemory> memory = temporary_files(options.temp_directory);
   with_threads(options.num_threads, [&] {
     const ReadPolicy policy = options.num_threads == 1 ? ReadPolicy::when_asked : ReadPolicy::ahead;
     std::vector<CsvColumn> columns;
     std::vector<CellKinds> kinds;
     ReadOptions again = options;
     {
-      TableSink sink(source.num_bytes());
+      TableSink sink(source.num_bytes(), memory);
       CsvParser parser(source, name, options, found, tuning, policy, false);
       parser.hinting([&] {
         const std::exception_ptr fault = parse_until_fault(parser, sink);
@@ -227,7 +236,7 @@ Table read_found(ByteSource& source, const std::string& name, const ReadOptions&
       if (parser.schema().texts_are_ids()) again.id_type = IdType::text;
     }
     source.rewind();
-    TableSink sink(source.num_bytes());
+    TableSink sink(source.num_bytes(), memory);
     CsvParser parser(source, name, again, found, tuning, policy, true);
     parser.set_columns(std::move(columns));
     parser.hinting([&] {
@@ -246,7 +255,7 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
                const CsvTuning& tuning) {
   check_dialect(options.dialect);
   if (!options.schema && !source.rewind()) {
-    RecordedSource recorded(source);
+    RecordedSource recorded(source, temporary_files(options.temp_directory));
     return read_csv(recorded, name, options, delimiter, tuning);
   }
   SampledSource sampled(source, kSampleBytes);
@@ -259,7 +268,7 @@ Table read_json_lines(std::unique_ptr<ByteSource> lines, const std::string& name
   const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name);
   const FoundDialect found = dialect_of_json_lines(options);
   if (options.schema || csv->rewind()) return read_found(*csv, name, options, found, tuning);
-  RecordedSource recorded(*csv);
+  RecordedSource recorded(*csv, temporary_files(options.temp_directory));
   return read_found(recorded, name, options, found, tuning);
 }
 

@@ -19,8 +19,9 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
 Table read_json_lines(std::unique_ptr<ByteSource> lines, const std::string& name, const ReadOptions& options,
                       const CsvTuning& tuning = {});
 
-// Throws for the first row whose id has appeared before; the text names both lines.
+// Throws for the first row whose id has appeared before; the text names both lines. memory: for a copy of the ids.
 void check_csv_ids(std::span<const std::int64_t> ids, IdType type, const RowLines& lines,
-                   const std::string& name, const CsvSchema& schema);
+                   const std::string& name, const CsvSchema& schema,
+                   const std::shared_ptr<ArrayMemory>& memory = nullptr);
 
 }  // namespace culmen::io

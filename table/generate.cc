@@ -47,7 +47,7 @@ constexpr EnumNames<TableKind, 13> kKinds = {"kind of table",
 
 template <Element T>
 T* column_values(Table& table, std::size_t column) {
-  return std::get<std::vector<T>>(table.storage[column]).data();
+  return std::get<Array<T>>(table.storage[column]).data();
 }
 
 template <Element T>
@@ -55,11 +55,10 @@ Table make_empty_table(std::size_t num_rows, std::vector<Attribute> attributes) 
   Table table;
   table.num_rows = num_rows;
   table.attributes = std::move(attributes);
-  table.storage.assign(table.attributes.size(), std::vector<T>());
+  table.storage.assign(table.attributes.size(), Array<T>());
   // Clearing fresh memory is much of the work, so all threads do it.
-  tbb::parallel_for(std::size_t{0}, table.storage.size(), [&](std::size_t column) {
-    std::get<std::vector<T>>(table.storage[column]).resize(num_rows);
-  });
+  tbb::parallel_for(std::size_t{0}, table.storage.size(),
+                    [&](std::size_t column) { std::get<Array<T>>(table.storage[column]).resize(num_rows); });
   for (std::size_t column = 0; column < table.storage.size(); ++column) {
     table.columns.emplace_back(column_values<T>(table, column), num_rows);
   }
@@ -121,7 +120,7 @@ void add_names(const HotelGenerator& hotels, Table& table) {
     });
   };
   table.label_name = "name";
-  std::vector<std::uint64_t>& offsets = table.labels.offsets;
+  Array<std::uint64_t>& offsets = table.labels.offsets;
   offsets.resize(table.num_rows + 1);
   for_each_name([&](std::size_t row, const std::string& name) { offsets[row + 1] = name.size(); });
   for (std::size_t row = 0; row < table.num_rows; ++row) offsets[row + 1] += offsets[row];
@@ -141,8 +140,8 @@ void add_cities(const HotelGenerator& hotels, Table& table) {
 
 void add_opening_days(const HotelGenerator& hotels, Table& table) {
   constexpr std::size_t kBits = 8;
-  std::vector<std::int64_t> days(table.num_rows);
-  std::vector<std::uint8_t> validity((table.num_rows + kBits - 1) / kBits);
+  Array<std::int64_t> days(table.num_rows);
+  Array<std::uint8_t> validity((table.num_rows + kBits - 1) / kBits);
   // A task fills whole bytes of the bitmap.
   const tbb::blocked_range<std::size_t> all_bytes(0, validity.size(), kGrainRows / kBits);
   tbb::parallel_for(all_bytes, [&](const tbb::blocked_range<std::size_t>& bytes) {

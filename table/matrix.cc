@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/temporary_files.h"
 #include "base/with_threads.h"
 #include "culmen/error.h"
 #include "table/cell_id.h"
@@ -47,15 +48,19 @@ class MatrixReader {
         options_(options),
         num_prefix_(format.has_row_prefix ? 1 : 0),
         num_rows_(static_cast<std::size_t>(format.num_rows)),
-        num_stored_columns_(static_cast<std::size_t>(format.num_columns) + num_prefix_) {
+        num_stored_columns_(static_cast<std::size_t>(format.num_columns) + num_prefix_),
+        memory_(temporary_files(options.temp_directory)),
+        values_(memory_) {
     select();
   }
 
   Table read() {
-    values_.resize(num_rows_ * num_stored_columns_);
+    const std::size_t num_values = num_rows_ * num_stored_columns_;
+    values_.reserve(num_values);
     constexpr std::size_t kWindowElements = kWindowBytes / sizeof(T);
-    for (std::size_t pos = 0; pos < values_.size(); pos += kWindowElements) {
-      const std::size_t count = std::min(kWindowElements, values_.size() - pos);
+    for (std::size_t pos = 0; pos < num_values; pos += kWindowElements) {
+      const std::size_t count = std::min(kWindowElements, num_values - pos);
+      values_.resize(pos + count);  // not all at once: each page of a file would be written twice
       read_window(pos, count);
       check_window(pos, count);
     }
@@ -104,7 +109,8 @@ class MatrixReader {
   ColumnSelection selection_;
   std::vector<std::string> names_;
   std::vector<Use> uses_;  // [num_stored_columns]
-  std::vector<T> values_;
+  const std::shared_ptr<ArrayMemory> memory_;
+  Array<T> values_;
   std::vector<std::uint64_t> null_rows_;  // to be dropped; sorted once everything is read
 };
 
@@ -270,7 +276,7 @@ T* MatrixReader<T>::remove_rows(T* begin, std::size_t row_elements) const {
 // Ids are integers, and an integer matrix has no nulls: no row was dropped or moved.
 template <Element T>
 void MatrixReader<T>::take_ids(Table& table) const {
-  table.ids.resize(num_rows_);
+  table.ids = Array<std::int64_t>(num_rows_, memory_);
   const T* const first = values_.data() + column_offset(*selection_.id);
   for (std::size_t row = 0; row < num_rows_; ++row) {
     table.ids[row] = static_cast<std::int64_t>(first[row * row_stride()]);
@@ -280,7 +286,7 @@ void MatrixReader<T>::take_ids(Table& table) const {
   if (!options_.unique_ids) return;
   const std::size_t first_row = std::min<std::size_t>(num_rows_, format_.num_unchecked_rows);
   const auto ids = std::span<const std::int64_t>(table.ids).subspan(first_row);
-  const std::optional<RepeatedId> repeated = find_repeated_id(ids);
+  const std::optional<RepeatedId> repeated = find_repeated_id(ids, memory_);
   if (!repeated) return;
   throw InputError(name_ + ": row " + row_text(first_row + repeated->second_row) + ", column " +
                    quote_excerpt(table.id_name) + ": expected unique ids, found " +

@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <vector>
 
 #include "base/ids.h"
 
 namespace culmen::io {
 namespace {
 
-HashedIds repeated_values(std::span<const std::int64_t> ids) {
-  std::vector<std::int64_t> sorted(ids.begin(), ids.end());
+HashedIds repeated_values(std::span<const std::int64_t> ids, const std::shared_ptr<ArrayMemory>& memory) {
+  Array<std::int64_t> sorted(ids.begin(), ids.end(), memory);
   tbb::parallel_sort(sorted.begin(), sorted.end());
   HashedIds repeated;
   for (std::size_t i = 1; i < sorted.size(); ++i) {
@@ -23,10 +22,11 @@ HashedIds repeated_values(std::span<const std::int64_t> ids) {
 
 }  // namespace
 
-std::optional<RepeatedId> find_repeated_id(std::span<const std::int64_t> ids) {
+std::optional<RepeatedId> find_repeated_id(std::span<const std::int64_t> ids,
+                                           const std::shared_ptr<ArrayMemory>& memory) {
   const bool rising = std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end();
   if (rising) return std::nullopt;
-  const auto repeated = repeated_values(ids);
+  const auto repeated = repeated_values(ids, memory);
   if (repeated.empty()) return std::nullopt;
   IdTable<std::size_t> first_rows;
   for (std::size_t row = 0; row < ids.size(); ++row) {

@@ -445,7 +445,7 @@ class RowTable {
 
   template <Element T>
   ColumnView number_column(const std::vector<double>& values) {
-    std::vector<T>& stored = std::get<std::vector<T>>(storage_.emplace_back(std::vector<T>()));
+    Array<T>& stored = std::get<Array<T>>(storage_.emplace_back(Array<T>()));
     std::vector<bool> missing;
     for (const double value : values) missing.push_back(std::isnan(value));
     const bool has_gaps = std::find(missing.begin(), missing.end(), true) != missing.end();
@@ -476,7 +476,7 @@ class RowTable {
 
   template <Element T>
   ColumnView integer_column(std::size_t f, const std::vector<bool>& missing, bool has_gaps) {
-    std::vector<T>& stored = std::get<std::vector<T>>(storage_.emplace_back(std::vector<T>()));
+    Array<T>& stored = std::get<Array<T>>(storage_.emplace_back(Array<T>()));
     for (std::size_t row = 0; row < rows_.size(); ++row)
       stored.push_back(missing[row] ? rubbish<T>()
                                     : static_cast<T>(std::get<std::int64_t>(rows_[row].fields[f])));

@@ -223,7 +223,7 @@ class TableGenerator {
   template <Element T>
   static bool store_as(const std::vector<double>& values, Table& table) {
     if (!holds<T>(values)) return false;
-    std::vector<T> stored(values.size());
+    Array<T> stored(values.size());
     std::transform(values.begin(), values.end(), stored.begin(),
                    [](double value) { return static_cast<T>(value); });
     table.columns.emplace_back(stored);
@@ -253,7 +253,7 @@ class TableGenerator {
   }
 
   static void store_row_major(const std::vector<std::vector<double>>& columns, Table& table) {
-    std::vector<double> matrix(columns.size() * table.num_rows);
+    Array<double> matrix(columns.size() * table.num_rows);
     for (std::size_t i = 0; i < columns.size(); ++i)
       for (std::size_t row = 0; row < table.num_rows; ++row)
         matrix[row * columns.size() + i] = columns[i][row];
@@ -263,11 +263,11 @@ class TableGenerator {
     table.storage.emplace_back(std::move(matrix));
   }
 
-  std::vector<std::int64_t> ids() {
+  Array<std::int64_t> ids() {
     constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
     constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
     const auto n = static_cast<std::int64_t>(num_rows_);
-    std::vector<std::int64_t> ids;
+    Array<std::int64_t> ids;
     const std::uint64_t kind = random_.below(6);
     if (kind == 0) return ids;  // assigned: 0, 1, 2, ...
     for (std::int64_t i = 0; i < n; ++i) {

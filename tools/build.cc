@@ -59,6 +59,7 @@ struct BuildArguments {
   std::string duplicates = "error";
   std::string device = "cpu";
   std::optional<std::uint32_t> num_shards;
+  std::string temp_directory;
   BuildOptions build;  // splits, partitions, leaf rows and threads
   bool force = false;
 };
@@ -118,6 +119,7 @@ ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
   options.unique_ids = arguments.duplicates == "error";
   options.dialect = parse_dialect(arguments.dialect);
   options.num_threads = arguments.build.num_threads;
+  options.temp_directory = arguments.temp_directory;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
     throw_if_interrupted();
     bar.show("reading", total == 0 ? -1 : static_cast<double>(done) / static_cast<double>(total));
@@ -132,6 +134,7 @@ BuildOptions build_options(const Table& table, const BuildArguments& arguments, 
   } else {
     options.device = devices.front();
   }
+  options.temp_directory = arguments.temp_directory;
   set_partitioning(arguments.partition, options);
   options.duplicates = parse_duplicates(arguments.duplicates);
   if (arguments.type == "f32") options.value_type = ValueType::float32;
@@ -431,6 +434,13 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
       .add_option("--threads", arguments.build.num_threads, "Threads; never changes the index (default: all)")
       ->transform(whole_number<int>(0))
       ->type_name("T");
+  command
+      .add_option(
+          "--temp-directory", arguments.temp_directory,
+          "For a table larger than memory: where the build keeps it meanwhile, in files that take about\n"
+          "five times its room; a directory on a local disk. Never changes the index, which the CPU\n"
+          "builds (default: in memory)")
+      ->type_name("DIR");
   command
       .add_option("--device", arguments.device,
                   "cpu, cuda:N for a GPU that builds, or cuda:N,M,... for several that build together;\n"

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 struct CompactArguments {
   std::string directory;
+  std::string temp_directory;
   int num_threads = 0;
 };
 
@@ -44,10 +45,11 @@ std::string text(const Size& size) {
 
 ExitCode run(const CompactArguments& arguments, bool quiet) {
   const auto start = std::chrono::steady_clock::now();
-  AnyIndex index =
-      AnyIndex::open(arguments.directory, {.writable = true, .num_threads = arguments.num_threads});
+  const Loading loading = arguments.temp_directory.empty() ? Loading::whole : Loading::on_touch;
+  AnyIndex index = AnyIndex::open(
+      arguments.directory, {.writable = true, .num_threads = arguments.num_threads, .loading = loading});
   const Size before = {index.info(), bytes_on_disk(arguments.directory)};
-  index.compact();
+  index.compact({.temp_directory = arguments.temp_directory});
   index.close();
   const Size after = {index.info(), bytes_on_disk(arguments.directory)};
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
@@ -67,12 +69,17 @@ void add_compact(Program& program) {
   command.add_option("--threads", arguments->num_threads, "Threads (default: all)")
       ->transform(whole_number<int>(0))
       ->type_name("T");
+  command
+      .add_option("--temp-directory", arguments->temp_directory,
+                  "For an index larger than memory: where the new one is built, as for culmen build\n"
+                  "(default: in memory)")
+      ->type_name("DIR");
   add_quiet(command, program);
   command.footer(
       "After many changes leaves may be only partly filled: answers stay exact, but the index is larger\n"
       "than necessary, and searches read more. culmen info says when compacting is worth it. Rows, ids and\n"
       "answers do not change, and other processes can search meanwhile. Takes the time of a build, and\n"
-      "memory for a second index.\n\n"
+      "memory for a second index, or room in --temp-directory.\n\n"
       "Examples:\n"
       "  culmen compact hotels.index\n"
       "  culmen compact hotels.index --threads 1");

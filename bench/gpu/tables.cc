@@ -16,7 +16,7 @@ Table make_table(const std::string& kind, std::uint64_t num_rows, int dims) {
                                 .num_rows = num_rows,
                                 .num_attributes = dims});
   if (ascending)
-    for (Table::Values& column : table.storage) tbb::parallel_sort(std::get<std::vector<float>>(column));
+    for (Table::Values& column : table.storage) tbb::parallel_sort(std::get<Array<float>>(column));
   return table;
 }
 

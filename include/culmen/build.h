@@ -1,7 +1,8 @@
-// Options of Index::build and Index::save.
+// Options of Index::build, Index::save and Index::compact.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,12 @@ struct BuildOptions {
   // With one GPU: what the build has put there stays, if there is room, until the index is destroyed or to_device for
   // that GPU uses it instead of copying.
   bool stays_on_device = false;
+  // For a table that is larger than memory: a directory for the large arrays of the build, in files that have no names and
+  // are gone when the index is destroyed. They take about five times the table's room, and should be on a local disk. The
+  // system keeps in memory what it has room for; of its own the build then has what grows with partitions, leaves and
+  // distinct texts, and not with rows. The rows of the built index are there as well: save it, and open it from its
+  // directory. It never changes a byte of the index. Not with GPUs. Empty: everything is in memory.
+  std::filesystem::path temp_directory = {};
   // Called now and then, by one thread, with fraction 0..1. An exception from it aborts the build.
   std::function<void(std::string_view phase, double fraction)> on_progress = {};
 };
@@ -49,6 +56,13 @@ struct BuildOptions {
 struct SaveOptions {
   // Replace an index that is already in the directory. The old one stays complete until the new one is.
   bool overwrite = false;
+};
+
+struct CompactOptions {
+  // As BuildOptions::temp_directory, of an index in a directory: its rows are read a few at a time, and the new one is in
+  // temporary files, also while this handle has it. What the handle has in memory stays there until then: open it with
+  // Loading::on_touch. An index of more than 64 attributes with a log is read as a whole. Empty: in memory.
+  std::filesystem::path temp_directory = {};
 };
 
 }  // namespace culmen

@@ -99,8 +99,8 @@ class Index {
   void checkpoint();
 
   // Reloads all rows, with the partitions and bounds of a fresh build, then writes a checkpoint(). Cost: that of a
-  // build, and memory for a second index meanwhile. Searches go on.
-  void compact();
+  // build, and memory for a second index meanwhile, unless there is a directory for temporary files. Searches go on.
+  void compact(const CompactOptions& options = {});
 
   // Ends writing: waits for a running checkpoint, makes all changes durable, and releases the lock. Searches still
   // work. If the log has become longer than a sixty-fourth of the snapshot, and 1 MiB, it makes a checkpoint() first: opening

@@ -117,7 +117,7 @@ class ShardedIndex {
 
   void flush();
   void checkpoint();  // also writes the manifest
-  void compact();
+  void compact(const CompactOptions& options = {});
   void close();
 
   // Loads what the writers of the shards have published since. `replaced` if the directory holds another sharded index,

@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "culmen/array.h"
 #include "culmen/csv_dialect.h"
 #include "culmen/schema.h"
 
@@ -144,9 +145,9 @@ TableView row_major_table(std::span<const T> values, std::vector<Attribute> attr
 }
 
 struct Labels {
-  std::vector<char> bytes;
+  Array<char> bytes;
   // Begin with 0. Empty: there are no labels, which differs from the labels of no rows.
-  std::vector<std::uint64_t> offsets;
+  Array<std::uint64_t> offsets;
 
   void append(std::string_view text) {
     if (offsets.empty()) offsets.push_back(0);
@@ -160,25 +161,24 @@ struct Labels {
 // Texts of a column, and which of them are missing.
 struct Texts {
   Labels texts;
-  std::vector<std::uint8_t> validity;  // as in Validity; empty: none is missing
+  Array<std::uint8_t> validity;  // as in Validity; empty: none is missing
 
   TextView view() const { return {texts.view(), {validity.empty() ? nullptr : validity.data()}}; }
 };
 
 // A table that owns its memory. The columns of a row-major file point into one matrix.
 struct Table {
-  using Values = std::variant<std::vector<float>, std::vector<double>, std::vector<std::int32_t>,
-                              std::vector<std::int64_t>>;
+  using Values = std::variant<Array<float>, Array<double>, Array<std::int32_t>, Array<std::int64_t>>;
 
   std::size_t num_rows = 0;
   std::vector<Attribute> attributes;
-  std::vector<Values> storage;                        // the columns point into it
-  std::vector<std::vector<std::uint8_t>> validities;  // the columns point into them
-  std::vector<ColumnView> columns;                    // [num_attributes]
+  std::vector<Values> storage;                  // the columns point into it
+  std::vector<Array<std::uint8_t>> validities;  // the columns point into them
+  std::vector<ColumnView> columns;              // [num_attributes]
   std::vector<Field> fields;
   std::vector<std::variant<ColumnView, Texts>> field_columns;  // [num_fields]; the views point into storage
   std::string id_name;                                         // the id column's name; empty: no ids
-  std::vector<std::int64_t> ids;                               // as id_type says; empty: the rows' numbers
+  Array<std::int64_t> ids;                                     // as id_type says; empty: the rows' numbers
   IdType id_type = IdType::int64;
   std::string label_name;  // the label column's name; empty: no labels
   Labels labels;

@@ -63,6 +63,8 @@ struct ReadOptions {
   NullPolicy nulls = NullPolicy::keep;
   bool unique_ids = true;  // false: ids may repeat, as in rows for Index::upsert
   int num_threads = 0;     // 0: all cores
+  // For read_table, as BuildOptions::temp_directory: the arrays of the table are in files there. Empty: in memory.
+  std::filesystem::path temp_directory = {};
   // Takes the rows of a text file that are refused; the others are read, and keep their numbers. Without it such rows are
   // an error. It names the first ten, counts the others by kind, up to a thousand, and is thrown at the end: of a pipe
   // that is read in batches, at the end of what has arrived. Rows are taken in order, once types are settled.

@@ -6,17 +6,22 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <optional>
 
 #include "base/floating_point_scope.h"
 #include "base/ids.h"
+#include "base/pages.h"
 #include "base/with_threads.h"
 #include "index/build/cluster_cuts.h"
 #include "index/build/filled_table.h"
+#include "index/build/keyed_row.h"
 #include "index/build/leaf_cut.h"
 #include "index/build/load_fields.h"
 #include "index/build/load_steps.h"
 #include "index/build/partition_plan.h"
+#include "index/build/scattered_table.h"
 #include "index/columns.h"
 #include "index/leaf_bounds.h"
 #include "index/leaf_codes.h"
@@ -28,20 +33,22 @@ namespace culmen {
 namespace {
 
 constexpr std::uint64_t kChunkRows = 1024;
-
-// A row of the table and its order key.
-struct KeyedRow {
-  OrderKey key;
-  std::uint64_t row;
-};
+constexpr std::uint32_t kNoBucket = std::numeric_limits<std::uint32_t>::max();
 
 enum class Arrangement : std::uint8_t { by_key, as_given };
 
 class BulkLoader {
  public:
+  // files: for large arrays; null: memory.
   BulkLoader(const TableView& given, const FilledTable& filled, const BuildOptions& options,
-             Arrangement order)
-      : given_(given), filled_(filled), table_(filled.view()), options_(options), order_(order) {}
+             Arrangement order, std::shared_ptr<TemporaryFiles> files)
+      : given_(given),
+        filled_(filled),
+        table_(filled.view()),
+        options_(options),
+        order_(order),
+        files_(std::move(files)),
+        keyed_rows_(given.num_rows, given.num_rows, PageSize::huge, files_) {}
 
   std::shared_ptr<Snapshot> run() {
     start();
@@ -86,15 +93,18 @@ class BulkLoader {
   void start();
   void number_rows();
   void key_rows();
+  void count_partitions();
+  void scatter_rows();
   void sort_rows();
   void cut_leaves();
   void fill_leaves();
   struct Scratch {
     LeafBounds bounds;
     std::vector<std::uint64_t> rows;
-    std::vector<float> bound_rows;   // of a leaf
-    std::vector<float> node_bounds;  // [num_rows][kFanOut]
-    std::vector<std::byte> corners;  // [num_attributes][leaf_rows] values, of which the first two are used
+    std::vector<float> bound_rows;     // of a leaf
+    std::vector<float> node_bounds;    // [num_rows][kFanOut]
+    std::vector<std::byte> corners;    // [num_attributes][leaf_rows] values, of which the first two are used
+    std::uint32_t bucket = kNoBucket;  // that was read last, of scattered_
   };
   template <typename T>
   void fill_leaf(std::uint32_t leaf, Scratch& scratch);
@@ -102,15 +112,18 @@ class BulkLoader {
   void bound_by_corners(const T* zone_map, Scratch& scratch) const;
   void copy_labels();
 
-  const TableView& given_;
+  // Once rows are scattered, those of scattered_.
+  TableView given_;
   const FilledTable& filled_;
-  const TableView& table_;  // filled
+  TableView table_;  // filled
   const BuildOptions& options_;
   const Arrangement order_;
+  const std::shared_ptr<TemporaryFiles> files_;
+  std::optional<ScatteredTable> scattered_;
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<CodedColumn> coded_;
-  std::vector<double> cluster_values_;  // [num_rows] if the build is clustered
-  std::vector<KeyedRow> keyed_rows_;
+  Array<double> cluster_values_;  // [num_rows] if the build is clustered
+  PageBuffer<KeyedRow> keyed_rows_;
   std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] position in keyed_rows_
   std::vector<LeafHeader> leaves_;
   std::vector<std::uint64_t> leaf_first_;  // position in keyed_rows_ of each leaf's first row
@@ -123,13 +136,13 @@ std::int64_t largest_id(const TableView& table) {
 }
 
 void BulkLoader::start() {
-  check_ids_unique(table_.ids, table_.id_type);
+  check_ids_unique(table_.ids, table_.id_type, files_);
   const std::int64_t next_id = table_.num_rows == 0 ? 0 : id_after(largest_id(table_));
   snapshot_ = start_snapshot(filled_, options_, next_id);
-  coded_ = code_fields(given_);
+  coded_ = code_fields(given_, files_);
   const PartitionPlan plan = plan_partitions(*snapshot_, table_, options_);
   if (plan.cluster) {
-    cluster_values_ = read_cut_values(*snapshot_, table_, coded_, *plan.cluster);
+    cluster_values_ = read_cut_values(*snapshot_, table_, coded_, *plan.cluster, files_);
     snapshot_->partitioner =
         std::make_shared<const Partitioner>(cut_clusters(*snapshot_, table_, plan, cluster_values_));
   } else {
@@ -138,12 +151,11 @@ void BulkLoader::start() {
 }
 
 void BulkLoader::number_rows() {
-  for (std::uint64_t row = 0; row < table_.num_rows; ++row) keyed_rows_.push_back({0, row});
+  for (std::uint64_t row = 0; row < table_.num_rows; ++row) keyed_rows_[row] = {0, row};
   partition_first_ = {0, table_.num_rows};
 }
 
 void BulkLoader::key_rows() {
-  keyed_rows_.resize(table_.num_rows);
   const std::uint64_t num_chunks = (table_.num_rows + kChunkRows - 1) / kChunkRows;
   parallel_slices("partitioning", num_chunks, 1, [&](std::uint64_t first, std::uint64_t last) {
     std::vector<std::uint64_t> rows;
@@ -160,26 +172,43 @@ void BulkLoader::key_rows() {
       for (std::size_t r = 0; r < rows.size(); ++r) keyed_rows_[first_row + r] = {keys[r], rows[r]};
     }
   });
+  count_partitions();
+  if (files_ != nullptr && table_.num_rows > 0) scatter_rows();
   sort_rows();
 }
 
-// Distributes rows to partitions in two passes, then sorts each partition, which fits into the cache.
+void BulkLoader::count_partitions() {
+  partition_first_.assign(snapshot_->partitioner->num_partitions() + std::size_t{1}, 0);
+  for (const KeyedRow& row : keyed_rows_.span()) ++partition_first_[partition_of(row.key) + std::size_t{1}];
+  std::partial_sum(partition_first_.begin(), partition_first_.end(), partition_first_.begin());
+}
+
+// From here on rows are read in about their order.
+void BulkLoader::scatter_rows() {
+  report("scattering", 0);
+  cluster_values_ = {};
+  const std::uint64_t row_bytes = sizeof(double) * (given_.columns.size() + given_.fields.size() + 1);
+  Buckets buckets = make_buckets(snapshot_->partitioner->order(), partition_first_, row_bytes);
+  scattered_.emplace(given_, table_, coded_, keyed_rows_.span(), std::move(buckets), files_);
+  given_ = scattered_->given();
+  table_ = scattered_->filled();
+  coded_ = scattered_->take_coded();
+  keyed_rows_ = scattered_->take_keys();
+}
+
+// Distributes rows to partitions, then sorts each partition, which fits into the cache.
 void BulkLoader::sort_rows() {
   report("sorting", 0);
-  partition_first_.assign(snapshot_->partitioner->num_partitions() + std::size_t{1}, 0);
-  for (const KeyedRow& row : keyed_rows_) ++partition_first_[partition_of(row.key) + std::size_t{1}];
-  std::partial_sum(partition_first_.begin(), partition_first_.end(), partition_first_.begin());
   std::vector<std::uint64_t> next(partition_first_.begin(), partition_first_.end() - 1);
-  std::vector<KeyedRow> sorted(keyed_rows_.size());
-  for (const KeyedRow& row : keyed_rows_) sorted[next[partition_of(row.key)]++] = row;
+  PageBuffer<KeyedRow> sorted(keyed_rows_.size(), keyed_rows_.size(), PageSize::huge, files_);
+  for (const KeyedRow& row : keyed_rows_.span()) sorted[next[partition_of(row.key)]++] = row;
   keyed_rows_ = std::move(sorted);
   const auto comes_before = [this](const KeyedRow& a, const KeyedRow& b) {
     return a.key != b.key ? a.key < b.key : id_of(a.row) < id_of(b.row);
   };
   tbb::parallel_for(std::size_t{0}, next.size(), [&](std::size_t p) {
-    const auto begin = keyed_rows_.begin();
-    tbb::parallel_sort(begin + static_cast<std::ptrdiff_t>(partition_first_[p]),
-                       begin + static_cast<std::ptrdiff_t>(partition_first_[p + 1]), comes_before);
+    KeyedRow* const rows = keyed_rows_.data();
+    tbb::parallel_sort(rows + partition_first_[p], rows + partition_first_[p + 1], comes_before);
   });
 }
 
@@ -196,7 +225,8 @@ void BulkLoader::cut_leaves() {
     }
   }
   // Few rows as they come must not take some huge pages.
-  allocate_tree(*snapshot_, leaves_.size(), order_ == Arrangement::by_key ? PageSize::huge : PageSize::small);
+  allocate_tree(*snapshot_, leaves_.size(), order_ == Arrangement::by_key ? PageSize::huge : PageSize::small,
+                files_);
 }
 
 // By the two corners of the box around the leaf's rows: no sum of a row is outside those of the corners.
@@ -248,7 +278,8 @@ void BulkLoader::fill_leaves() {
                    {},
                    std::vector<float>(static_cast<std::size_t>(s.layout.num_rows())),
                    std::vector<float>(static_cast<std::size_t>(s.layout.num_rows()) * kFanOut),
-                   std::vector<std::byte>(s.leaf_shape().leaf_bytes())};
+                   std::vector<std::byte>(s.leaf_shape().leaf_bytes()),
+                   kNoBucket};
   });
   // A task fills whole level-1 nodes, so no two tasks write to one node.
   parallel_slices(
@@ -257,6 +288,7 @@ void BulkLoader::fill_leaves() {
         for (std::uint64_t n = first; n < last; ++n) {
           const NodeAccess<std::byte> node = s.arena->mutable_node(n);
           NodeHeader& header = node.header();
+          if (scattered_) scattered_->will_read_partition(leaves_[n * kFanOut].partition, mine.bucket);
           header.level = 1;
           header.min_id = kNoId;
           header.num_children =
@@ -288,8 +320,9 @@ std::shared_ptr<Snapshot> load(const TableView& table, const BuildOptions& optio
   return with_threads(options.num_threads, [&] {
     if (options.on_progress) options.on_progress("reading", 0);
     checked_leaf_rows(options.leaf_rows);  // fails before the table is read
-    const FilledTable filled(table, table_stats(table, options.value_type), options.stand_ins);
-    return BulkLoader(table, filled, options, order).run();
+    const std::shared_ptr<TemporaryFiles> files = temporary_files(options.temp_directory);
+    const FilledTable filled(table, table_stats(table, options.value_type), options.stand_ins, files);
+    return BulkLoader(table, filled, options, order, files).run();
   });
 }
 

@@ -22,7 +22,7 @@ constexpr std::uint64_t kMaxRareGroups = 64;
 
 // Where groups of values begin, but for the first group. A value with `min_rows` rows or more has a group of its own,
 // rarer ones share groups of neighbours.
-std::vector<double> group_cuts(std::vector<double> values, std::size_t min_rows) {
+std::vector<double> group_cuts(Array<double> values, std::size_t min_rows) {
   tbb::parallel_sort(values.begin(), values.end());
   std::vector<double> cuts;
   std::size_t group = 0;  // begins there
@@ -53,10 +53,10 @@ class Groups {
 
 }  // namespace
 
-std::vector<double> read_cut_values(const Snapshot& s, const TableView& table,
-                                    std::span<const CodedColumn> coded, std::uint32_t column) {
+Array<double> read_cut_values(const Snapshot& s, const TableView& table, std::span<const CodedColumn> coded,
+                              std::uint32_t column, const std::shared_ptr<ArrayMemory>& memory) {
   constexpr std::uint64_t kRowsOfChunk = 1 << 14;
-  std::vector<double> values(table.num_rows);
+  Array<double> values(table.num_rows, memory);
   tbb::parallel_for(
       std::uint64_t{0}, (table.num_rows + kRowsOfChunk - 1) / kRowsOfChunk, [&](std::uint64_t chunk) {
         const FloatingPointScope floating_point;
@@ -82,7 +82,7 @@ std::vector<double> read_cut_values(const Snapshot& s, const TableView& table,
 }
 
 Partitioner cut_clusters(const Snapshot& s, const TableView& table, const PartitionPlan& plan,
-                         std::span<const double> values) {
+                         const Array<double>& values) {
   const std::uint32_t column = *plan.cluster;
   const Partitioner scale = Partitioner::random(plan.ranges, 1);
   Partitioner whole = Partitioner::restore(plan.kind, scale.minimum(), scale.maximum(), {}, {}, {}, 1)
@@ -91,8 +91,7 @@ Partitioner cut_clusters(const Snapshot& s, const TableView& table, const Partit
   const std::uint64_t num_rows = values.size();
   if (num_rows == 0) return whole;
   const std::uint64_t num_groups = std::min<std::uint64_t>(plan.num_partitions, kMaxRareGroups);
-  const std::vector<double> cuts =
-      group_cuts({values.begin(), values.end()}, std::max<std::uint64_t>(1, num_rows / num_groups));
+  const std::vector<double> cuts = group_cuts(values, std::max<std::uint64_t>(1, num_rows / num_groups));
   std::vector<LateSplit> splits;
   for (std::uint32_t c = 0; c < cuts.size(); ++c) splits.push_back({c, column, cuts[c]});
 

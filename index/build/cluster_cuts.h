@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,12 +15,13 @@
 
 namespace culmen {
 
-// A column of a table, numbered as in Partitioner::cluster, as partitions are cut by it. `table` is filled.
-std::vector<double> read_cut_values(const Snapshot& snapshot, const TableView& table,
-                                    std::span<const CodedColumn> coded, std::uint32_t column);
+// A column of a table, numbered as in Partitioner::cluster, as partitions are cut by it, in `memory`. `table` is filled.
+Array<double> read_cut_values(const Snapshot& snapshot, const TableView& table,
+                              std::span<const CodedColumn> coded, std::uint32_t column,
+                              const std::shared_ptr<ArrayMemory>& memory);
 
 // values: of plan.cluster, row by row.
 Partitioner cut_clusters(const Snapshot& snapshot, const TableView& table, const PartitionPlan& plan,
-                         std::span<const double> values);
+                         const Array<double>& values);
 
 }  // namespace culmen

@@ -14,9 +14,10 @@ namespace culmen {
 namespace {
 
 // As given, not oriented.
-std::vector<double> filled_column(const ColumnView& column, std::uint64_t num_rows, double stand_in) {
+Array<double> filled_column(const ColumnView& column, std::uint64_t num_rows, double stand_in,
+                            const std::shared_ptr<ArrayMemory>& memory) {
   constexpr std::uint64_t kChunk = 1 << 14;
-  std::vector<double> values(num_rows);
+  Array<double> values(num_rows, memory);
   tbb::parallel_for(std::uint64_t{0}, (num_rows + kChunk - 1) / kChunk, [&](std::uint64_t chunk) {
     std::vector<std::uint64_t> rows(std::min(kChunk, num_rows - chunk * kChunk));
     std::iota(rows.begin(), rows.end(), chunk * kChunk);
@@ -30,18 +31,20 @@ std::vector<double> filled_column(const ColumnView& column, std::uint64_t num_ro
 
 }  // namespace
 
-FilledTable::FilledTable(const TableView& table, TableStats stats, std::span<const double> stand_ins)
+FilledTable::FilledTable(const TableView& table, TableStats stats, std::span<const double> stand_ins,
+                         const std::shared_ptr<ArrayMemory>& memory)
     : stats_(std::move(stats)), filled_(table) {
   if (!stand_ins.empty()) {
     stand_ins_ = stored_stand_ins(table, stats_.value_type, stand_ins);
   } else if (table.num_rows > 0) {
-    stand_ins_ = stand_ins_of(table, stats_);
+    stand_ins_ = stand_ins_of(table, stats_, memory);
   }
   columns_.reserve(table.columns.size());
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (!stats_.has_gaps[i]) continue;
     const double stand_in = oriented(stand_ins_[i], table.attributes[i].preference);
-    filled_.columns[i] = columns_.emplace_back(filled_column(table.columns[i], table.num_rows, stand_in));
+    filled_.columns[i] =
+        columns_.emplace_back(filled_column(table.columns[i], table.num_rows, stand_in, memory));
   }
 }
 

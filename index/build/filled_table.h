@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,8 +15,10 @@ namespace culmen {
 class FilledTable {
  public:
   // The stats are the table's. stand_ins: as BuildOptions has them; empty: they are computed if there are rows. The table
-  // must outlive this. Copies only columns with gaps. Throws InvalidArgument for stand-ins that cannot be stored.
-  FilledTable(const TableView& table, TableStats stats, std::span<const double> stand_ins);
+  // must outlive this. Copies only columns with gaps, into `memory`. Throws InvalidArgument for stand-ins that cannot be
+  // stored.
+  FilledTable(const TableView& table, TableStats stats, std::span<const double> stand_ins,
+              const std::shared_ptr<ArrayMemory>& memory = nullptr);
 
   const TableView& view() const { return filled_; }
   const TableStats& stats() const { return stats_; }
@@ -27,7 +30,7 @@ class FilledTable {
  private:
   TableStats stats_;
   std::vector<double> stand_ins_;
-  std::vector<std::vector<double>> columns_;  // those with gaps
+  std::vector<Array<double>> columns_;  // those with gaps
   TableView filled_;
 };
 

@@ -19,7 +19,8 @@
 namespace culmen {
 namespace {
 
-CodedColumn code_texts(const TextView& column, std::uint64_t num_rows) {
+CodedColumn code_texts(const TextView& column, std::uint64_t num_rows,
+                       const std::shared_ptr<TemporaryFiles>& files) {
   constexpr std::uint64_t kGrain = 1 << 14;
   const tbb::blocked_range<std::uint64_t> all(0, num_rows, kGrain);
   tbb::enumerable_thread_specific<std::unordered_set<std::string_view>> seen;
@@ -34,7 +35,8 @@ CodedColumn code_texts(const TextView& column, std::uint64_t num_rows) {
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   std::unordered_map<std::string_view, std::uint32_t> codes(texts.size());
   for (std::uint32_t code = 0; code < texts.size(); ++code) codes.emplace(texts[code], code);
-  CodedColumn result = {std::make_shared<const Dictionary>(texts), std::vector<std::uint32_t>(num_rows)};
+  CodedColumn result = {std::make_shared<const Dictionary>(texts),
+                        {num_rows, num_rows, PageSize::huge, files}};
   tbb::parallel_for(all, [&](const tbb::blocked_range<std::uint64_t>& rows) {
     for (std::uint64_t row = rows.begin(); row < rows.end(); ++row)
       if (!column.validity.is_missing(row)) result.codes[row] = codes.find(column.texts[row])->second;
@@ -103,11 +105,11 @@ class FieldsLoader {
 
 }  // namespace
 
-std::vector<CodedColumn> code_fields(const TableView& table) {
+std::vector<CodedColumn> code_fields(const TableView& table, const std::shared_ptr<TemporaryFiles>& files) {
   std::vector<CodedColumn> coded(table.fields.size());
   for (std::size_t f = 0; f < coded.size(); ++f)
     if (has_dictionary(table.fields[f]))
-      coded[f] = code_texts(std::get<TextView>(table.field_views[f]), table.num_rows);
+      coded[f] = code_texts(std::get<TextView>(table.field_views[f]), table.num_rows, files);
   return coded;
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/pages.h"
 #include "culmen/table.h"
 #include "index/dictionary.h"
 #include "index/leaf_fields.h"
@@ -22,9 +23,11 @@ using RowOfLeaf = std::function<std::uint64_t(std::size_t leaf, std::uint32_t po
 // Empty for other fields.
 struct CodedColumn {
   std::shared_ptr<const Dictionary> dictionary;
-  std::vector<std::uint32_t> codes;  // of all rows; of missing ones 0
+  PageBuffer<std::uint32_t> codes;  // of all rows; of missing ones 0
 };
-std::vector<CodedColumn> code_fields(const TableView& table);  // [num_fields]
+// [num_fields]. files: for the codes; null: memory.
+std::vector<CodedColumn> code_fields(const TableView& table,
+                                     const std::shared_ptr<TemporaryFiles>& files = nullptr);
 
 // Some rows of field `f`, texts of filter columns as codes.
 FieldRows read_coded_field(const TableView& table, std::size_t f, const CodedColumn& coded,

@@ -65,7 +65,8 @@ std::vector<PartitionRange> partition_ranges(std::span<const std::uint64_t> firs
   return partitions;
 }
 
-void allocate_tree(Snapshot& s, std::size_t num_leaves, PageSize pages) {
+void allocate_tree(Snapshot& s, std::size_t num_leaves, PageSize pages,
+                   const std::shared_ptr<TemporaryFiles>& files) {
   s.num_nodes = 0;
   s.height = 0;
   for (std::size_t width = num_leaves; width > 0; width = width == 1 ? 0 : width) {
@@ -84,7 +85,7 @@ void allocate_tree(Snapshot& s, std::size_t num_leaves, PageSize pages) {
     s.arena->grow_leaves(num_leaves);
     s.arena->grow_nodes(s.num_nodes);
   } else {
-    s.arena = std::make_shared<SlotArena>(s.leaf_shape(), s.layout, num_leaves, s.num_nodes, pages);
+    s.arena = std::make_shared<SlotArena>(s.leaf_shape(), s.layout, num_leaves, s.num_nodes, pages, files);
   }
 }
 

@@ -15,11 +15,16 @@ namespace culmen {
 namespace {
 
 // As stored.
-std::vector<double> present_values(const ColumnView& column, std::uint64_t num_rows, bool to_float32) {
-  std::vector<double> values(num_rows);
-  std::vector<std::uint64_t> rows(num_rows);
-  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
-  gather_column(column, Preference::high, rows, values.data());
+Array<double> present_values(const ColumnView& column, std::uint64_t num_rows, bool to_float32,
+                             const std::shared_ptr<ArrayMemory>& memory) {
+  constexpr std::uint64_t kRowsAtOnce = 1 << 14;
+  Array<double> values(num_rows, memory);
+  std::vector<std::uint64_t> rows;
+  for (std::uint64_t first = 0; first < num_rows; first += kRowsAtOnce) {
+    rows.resize(std::min(kRowsAtOnce, num_rows - first));
+    std::iota(rows.begin(), rows.end(), first);
+    gather_column(column, Preference::high, rows, values.data() + first);
+  }
   std::erase_if(values, [](double value) { return std::isnan(value); });
   if (to_float32)
     for (double& value : values) value = static_cast<float>(value);
@@ -34,7 +39,8 @@ double given_number(const Attribute& attribute, ValueType type) {
   return stored;
 }
 
-double stand_in(const TableView& table, std::size_t i, const TableStats& stats) {
+double stand_in(const TableView& table, std::size_t i, const TableStats& stats,
+                const std::shared_ptr<ArrayMemory>& memory) {
   const Attribute& attribute = table.attributes[i];
   const bool to_float32 = stats.value_type == ValueType::float32;
   switch (attribute.stand_in) {
@@ -42,10 +48,10 @@ double stand_in(const TableView& table, std::size_t i, const TableStats& stats) 
       return oriented(given_number(attribute, stats.value_type), attribute.preference);
     case StandIn::median:
     case StandIn::mean: {
-      std::vector<double> values = present_values(table.columns[i], table.num_rows, to_float32);
+      Array<double> values = present_values(table.columns[i], table.num_rows, to_float32, memory);
       if (values.empty()) return 0;
       const double value = attribute.stand_in == StandIn::mean ? exact_mean(values, to_float32)
-                                                               : exact_median(std::move(values), to_float32);
+                                                               : exact_median(values, to_float32);
       return oriented(value, attribute.preference);
     }
     case StandIn::worst:
@@ -63,7 +69,7 @@ double exact_mean(std::span<const double> values, bool to_float32) {
   return moments.mean(to_float32);
 }
 
-double exact_median(std::vector<double> values, bool to_float32) {
+double exact_median(std::span<double> values, bool to_float32) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   const double upper = *middle;
@@ -87,9 +93,11 @@ std::vector<double> stored_stand_ins(const TableView& table, ValueType type, std
   return result;
 }
 
-std::vector<double> stand_ins_of(const TableView& table, const TableStats& stats) {
+std::vector<double> stand_ins_of(const TableView& table, const TableStats& stats,
+                                 const std::shared_ptr<ArrayMemory>& memory) {
   std::vector<double> result;
-  for (std::size_t i = 0; i < table.attributes.size(); ++i) result.push_back(stand_in(table, i, stats));
+  for (std::size_t i = 0; i < table.attributes.size(); ++i)
+    result.push_back(stand_in(table, i, stats, memory));
   return result;
 }
 

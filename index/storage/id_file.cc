@@ -38,16 +38,29 @@ std::span<const std::int64_t> ids_of(const Snapshot& s, std::uint32_t leaf) {
   return {s.leaf_ids(leaf), s.leaf(leaf).num_rows};
 }
 
-std::vector<std::uint64_t> entries_of(const Snapshot& s, std::uint64_t seed) {
+// In order. Entries are first distributed by their upper bits, of which all values are about equally frequent: what is
+// then sorted at a time is in memory, wherever all of them are.
+PageBuffer<std::uint64_t> entries_of(const Snapshot& s, std::uint64_t seed) {
+  constexpr int kBucketBits = 8;
+  constexpr std::size_t kBuckets = std::size_t{1} << kBucketBits;
   const std::vector<std::uint32_t>& leaves = s.order().leaves;
-  std::vector<std::uint64_t> first_rows = {0};
-  for (const std::uint32_t leaf : leaves) first_rows.push_back(first_rows.back() + s.leaf(leaf).num_rows);
-  std::vector<std::uint64_t> entries(first_rows.back());
-  tbb::parallel_for(std::size_t{0}, leaves.size(), [&](std::size_t number) {
-    std::ranges::transform(ids_of(s, leaves[number]), &entries[first_rows[number]],
-                           [&](std::int64_t id) { return entry_of(id, number, seed); });
+  const auto each_entry = [&](const auto& use) {
+    for (std::size_t number = 0; number < leaves.size(); ++number)
+      for (const std::int64_t id : ids_of(s, leaves[number])) use(entry_of(id, number, seed));
+  };
+  const auto bucket_of = [](std::uint64_t entry) { return entry >> (64 - kBucketBits); };
+  std::array<std::uint64_t, kBuckets> ends{};
+  each_entry([&](std::uint64_t entry) { ++ends[bucket_of(entry)]; });
+  std::uint64_t num_entries = 0;
+  for (std::uint64_t& end : ends) end = std::exchange(num_entries, num_entries + end);
+  PageBuffer<std::uint64_t> entries(num_entries, num_entries, PageSize::huge, s.arena->files());
+  entries.expect_scattered_access();
+  each_entry([&](std::uint64_t entry) { entries[ends[bucket_of(entry)]++] = entry; });
+  entries.expect_usual_access();
+  tbb::parallel_for(std::size_t{0}, kBuckets, [&](std::size_t bucket) {
+    std::uint64_t* const begin = entries.data() + (bucket == 0 ? 0 : ends[bucket - 1]);
+    tbb::parallel_sort(begin, entries.data() + ends[bucket]);
   });
-  tbb::parallel_sort(entries);
   return entries;
 }
 
@@ -100,13 +113,12 @@ std::uint64_t most_id_bytes() {
 }
 
 void write_ids(const Snapshot& snapshot, const Uuid& uuid, FrameFileWriter& file) {
-  const std::vector<std::uint64_t> entries = entries_of(snapshot, frame_seed(uuid));
+  const PageBuffer<std::uint64_t> entries = entries_of(snapshot, frame_seed(uuid));
   write_sized_frames(
       num_id_frames(entries.size()), most_id_bytes(),
       [&](std::uint64_t number, std::vector<std::byte>& payload) {
         const std::uint64_t first = number * kIdsPerFrame;
-        encode_ids(std::span(entries).subspan(first, std::min(kIdsPerFrame, entries.size() - first)),
-                   payload);
+        encode_ids(entries.span().subspan(first, std::min(kIdsPerFrame, entries.size() - first)), payload);
       },
       file);
 }

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kUnloggedRows = 1'000'000;
 constexpr std::size_t kFoldedSteps = 1 << 20;  // changed rows of the log that are applied at once
 constexpr std::uint64_t kPendingBytes = 1 << 20;
+constexpr std::uint64_t kMemoryOfRebuilding = std::uint64_t{32} << 20;
 
 // A map of ids takes as long to make as so many passes over the ids. A pass over few rows is faster than a search.
 constexpr std::uint64_t kPassesOfMap = 64, kRowsForMap = 1 << 16;
@@ -433,18 +434,33 @@ void LiveIndex::flush_locked() {
   sync();
 }
 
-void LiveIndex::compact() {
+void LiveIndex::compact(const std::filesystem::path& temp_directory) {
   lock_isolated(writer_mutex_, [&] {
     require_writable();
-    Change nothing;
-    nothing.next_id = newest_->next_id;
-    const std::shared_ptr<Snapshot> fresh = with_threads(
-        options_.num_threads, [&] { return reload_rows(*newest_, newest_->order().leaves, nothing); });
+    const std::shared_ptr<Snapshot> fresh =
+        with_threads(options_.num_threads, [&] { return rebuilt(temp_directory); });
     fresh->version = newest_->version + 1;
     tree_.reset();
     if (store_ != nullptr) return replace(fresh);
     publish(fresh);
   });
+}
+
+// All rows of the newest version in a tree of their own. In temporary files, they are read from the directory, by a reader
+// that keeps few of them in memory; not if it could not read the log, which it keeps beside the tree.
+std::shared_ptr<Snapshot> LiveIndex::rebuilt(const std::filesystem::path& temp_directory) {
+  if (!temp_directory.empty() && !is_in_memory() && LogBeside::suits(*newest_)) {
+    flush_locked();
+    checkpointer_->wait();
+    const LiveIndex reader(*file_system_, directory_,
+                           {.num_threads = options_.num_threads,
+                            .loading = Loading::on_touch,
+                            .max_memory = kMemoryOfRebuilding});
+    return load_anew(*reader.newest_, temp_directory);
+  }
+  Change nothing;
+  nothing.next_id = newest_->next_id;
+  return reload_rows(*newest_, newest_->order().leaves, nothing, temp_directory);
 }
 
 void LiveIndex::close() {

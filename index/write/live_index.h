@@ -47,7 +47,8 @@ class LiveIndex {
   void check(const WriteBatch& batch, const WriteOptions& options);
   void flush();
   void checkpoint();
-  void compact();
+  // temp_directory: as CompactOptions has it.
+  void compact(const std::filesystem::path& temp_directory = {});
   void close();
   Refreshed refresh();
   RecoveryInfo recovery() const;
@@ -92,6 +93,7 @@ class LiveIndex {
   bool is_repeated(std::uint64_t version, std::uint64_t expected) const;
   void apply(CommitRequest& request, std::vector<Applied>& applied);
   void apply_again(std::vector<Applied>& applied);
+  std::shared_ptr<Snapshot> rebuilt(const std::filesystem::path& temp_directory);
   void commit_applied(const std::vector<Applied>& applied);
   void log(const std::vector<Applied>& applied);
   std::vector<storage::LogRecord> pending_records(std::uint64_t last_version) const;

@@ -9,10 +9,12 @@
 
 #include "base/floating_point_scope.h"
 #include "base/lock_isolated.h"
+#include "base/temporary_files.h"
 #include "culmen/error.h"
 #include "culmen/write.h"
 #include "index/build/bulk_load.h"
 #include "index/find_rows.h"
+#include "index/read_session.h"
 #include "index/write/normalize.h"
 #include "index/write/reload.h"
 #include "index/write/user_rows.h"
@@ -37,12 +39,14 @@ std::shared_ptr<const Snapshot> logged_version(const IndexMetadata& metadata,
 
 template <typename T>
 void add_all_but(std::span<const std::int64_t> erased, const Snapshot& tree, UserRows<T>& rows) {
+  ReadSession session(tree);
   std::vector<std::uint32_t> kept;
   for (const std::uint32_t leaf : tree.order().leaves) {
     kept.clear();
     for (std::uint32_t r = 0; r < tree.leaf(leaf).num_rows; ++r)
       if (!has_id(erased, tree.leaf_ids(leaf)[r])) kept.push_back(r);
     rows.add_rows(tree, leaf, kept);
+    session.rest();
   }
 }
 
@@ -199,15 +203,19 @@ std::shared_ptr<const Snapshot> fold_log(const Snapshot& version) {
   });
 }
 
-std::shared_ptr<const Snapshot> load_anew(const Snapshot& version) {
+std::shared_ptr<Snapshot> load_anew(const Snapshot& version, const std::filesystem::path& temp_directory) {
   const FloatingPointScope floating_point;
-  const LoggedRows& logged = *version.logged;
-  logged.base->require_all();
+  const LoggedRows* const logged = version.logged.get();
+  const Snapshot& base = logged == nullptr ? version : *logged->base;
+  if (!base.has_memory_limit()) base.require_all();
   std::shared_ptr<Snapshot> loaded = visit_value_type(version, [&]<typename T>(T) {
-    UserRows<T> rows(version.metadata());
-    add_all_but(logged.erased, *logged.base, rows);
-    add_all_but({}, *logged.rows, rows);
-    return bulk_load(rows.view(), build_options_of(version));
+    UserRows<T> rows(version.metadata(), temporary_files(temp_directory));
+    rows.reserve(version.num_rows);
+    add_all_but(logged == nullptr ? std::span<const std::int64_t>() : logged->erased, base, rows);
+    if (logged != nullptr) add_all_but({}, *logged->rows, rows);
+    BuildOptions options = build_options_of(version);
+    options.temp_directory = temp_directory;
+    return bulk_load(rows.view(), options);
   });
   IndexMetadata metadata = version.metadata();
   metadata.row_metadata() = loaded->row_metadata();

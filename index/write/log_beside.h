@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -57,7 +58,9 @@ std::shared_ptr<const Snapshot> for_searches(const std::shared_ptr<const Snapsho
 // and what reading on touch throws. Cost: as of a writer that applies the log.
 std::shared_ptr<const Snapshot> fold_log(const Snapshot& version);
 
-// The same version built anew, with memory of its own, for writers. Throws as fold_log. Cost: as of a build.
-std::shared_ptr<const Snapshot> load_anew(const Snapshot& version);
+// A version, with LoggedRows or without, built anew, with memory of its own, for writers. Throws as fold_log. Cost: as of a
+// build. temp_directory: as BuildOptions has it.
+std::shared_ptr<Snapshot> load_anew(const Snapshot& version,
+                                    const std::filesystem::path& temp_directory = {});
 
 }  // namespace culmen

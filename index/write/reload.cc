@@ -6,17 +6,19 @@
 
 #include "base/floating_point_scope.h"
 #include "base/ids.h"
+#include "base/temporary_files.h"
 #include "index/build/bulk_load.h"
 #include "index/write/user_rows.h"
 
 namespace culmen {
 
 std::shared_ptr<Snapshot> reload_rows(const Snapshot& s, std::span<const std::uint32_t> leaves,
-                                      const Change& change) {
+                                      const Change& change, const std::filesystem::path& temp_directory) {
   const FloatingPointScope floating_point;
   const HashedIds removed(change.removed.begin(), change.removed.end());
   std::shared_ptr<Snapshot> loaded = visit_value_type(s, [&]<typename T>(T) {
-    UserRows<T> rows(s.metadata());
+    UserRows<T> rows(s.metadata(), temporary_files(temp_directory));
+    rows.reserve(s.num_rows + change.num_rows());
     std::vector<std::uint32_t> kept;
     for (const std::uint32_t leaf : leaves) {
       kept.clear();
@@ -25,7 +27,9 @@ std::shared_ptr<Snapshot> reload_rows(const Snapshot& s, std::span<const std::ui
       rows.add_rows(s, leaf, kept);
     }
     rows.add_rows(change);
-    return bulk_load(rows.view(), build_options_of(s));
+    BuildOptions options = build_options_of(s);
+    options.temp_directory = temp_directory;
+    return bulk_load(rows.view(), options);
   });
   IndexMetadata metadata = s.metadata();
   metadata.row_metadata() = loaded->row_metadata();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 
@@ -12,8 +13,9 @@ namespace culmen {
 
 // An index of the rows in these leaves of `snapshot` after the change, with the version of the snapshot. Stand-ins
 // stay; dictionaries are made again, without texts that no row has. Cost: that of bulk_load, and a copy of the rows.
+// temp_directory: as BuildOptions has it.
 std::shared_ptr<Snapshot> reload_rows(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
-                                      const Change& change);
+                                      const Change& change, const std::filesystem::path& temp_directory = {});
 
 // The rows of a change as an index of their own, with the columns of `index`, for few searches: they stay in the order in
 // which they come, unless the index is wide. Throws as bulk_load.

@@ -87,9 +87,18 @@ void UserField::end_row(bool is_present) {
 // ---- UserRows
 
 template <typename T>
-UserRows<T>::UserRows(IndexMetadata columns) : like_(std::move(columns)), columns_(like_.attributes.size()) {
-  labels_.offsets.push_back(0);
-  for (const Field& field : like_.fields) fields_.emplace_back(field);
+UserRows<T>::UserRows(IndexMetadata columns, const std::shared_ptr<ArrayMemory>& memory)
+    : like_(std::move(columns)),
+      columns_(like_.attributes.size(), Array<T>(memory)),
+      ids_(memory),
+      labels_{Array<char>(memory), Array<std::uint64_t>(1, memory)} {
+  for (const Field& field : like_.fields) fields_.emplace_back(field, memory);
+}
+
+template <typename T>
+void UserRows<T>::reserve(std::size_t num_rows) {
+  for (Array<T>& column : columns_) column.reserve(num_rows);
+  ids_.reserve(num_rows);
 }
 
 template <typename T>
@@ -145,7 +154,7 @@ void UserRows<T>::add_rows(const Change& change) {
 template <typename T>
 TableView UserRows<T>::view() const {
   TableView table{ids_.size(), like_.attributes, {}, ids_, like_.has_labels ? labels_.view() : LabelsView{}};
-  for (const std::vector<T>& column : columns_) table.columns.emplace_back(column);
+  for (const Array<T>& column : columns_) table.columns.emplace_back(column);
   table.fields = like_.fields;
   for (const UserField& field : fields_) table.field_views.push_back(field.view());
   table.id_name = like_.id_name;

@@ -1,10 +1,12 @@
 // UserRows: rows of snapshots and changes, gathered into a table as users give it, for building an index again.
 //
-// Only what has been added is in memory: a caller who adds a part of the rows at a time needs memory for that part.
+// Only what has been added is in memory: a caller who adds a part of the rows at a time needs memory for that part. Or it is
+// in memory of another kind.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -22,7 +24,14 @@ namespace culmen {
 // The column of a field, row by row.
 class UserField {
  public:
-  explicit UserField(Field field) : field_(std::move(field)) {}
+  // memory: of the values; null: the heap.
+  explicit UserField(Field field, const std::shared_ptr<ArrayMemory>& memory = nullptr)
+      : field_(std::move(field)),
+        doubles_(memory),
+        integers_(memory),
+        text_(memory),
+        offsets_(1, memory),
+        validity_(memory) {}
 
   // dictionary: null if the field has none.
   void add(const LeafFields& fields, std::size_t f, std::size_t row, const Dictionary* dictionary);
@@ -39,11 +48,11 @@ class UserField {
 
   Field field_;
   std::size_t num_rows_ = 0;
-  std::vector<double> doubles_;
-  std::vector<std::int64_t> integers_;
-  std::vector<char> text_;
-  std::vector<std::uint64_t> offsets_ = {0};
-  std::vector<std::uint8_t> validity_;
+  Array<double> doubles_;
+  Array<std::int64_t> integers_;
+  Array<char> text_;
+  Array<std::uint64_t> offsets_;
+  Array<std::uint8_t> validity_;
 };
 
 // T: the stored type of values, float or double.
@@ -51,7 +60,10 @@ template <typename T>
 class UserRows {
  public:
   // All snapshots and changes have these columns.
-  explicit UserRows(IndexMetadata columns);
+  // memory: of the rows; null: the heap.
+  explicit UserRows(IndexMetadata columns, const std::shared_ptr<ArrayMemory>& memory = nullptr);
+
+  void reserve(std::size_t num_rows);
 
   // Rows of a leaf, by their positions in it.
   void add_rows(const Snapshot& snapshot, std::uint32_t leaf, std::span<const std::uint32_t> positions);
@@ -65,8 +77,8 @@ class UserRows {
   void add_column(const T* values, std::span<const std::uint32_t> positions, std::size_t attribute);
 
   IndexMetadata like_;
-  std::vector<std::vector<T>> columns_;
-  std::vector<std::int64_t> ids_;
+  std::vector<Array<T>> columns_;
+  Array<std::int64_t> ids_;
   Labels labels_;
   std::vector<UserField> fields_;
 };

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from . import _core
 from ._device import device_numbers
 from ._errors import InputError
+from ._files import Path, as_bytes
 from ._progress import Progress, shown
 from ._queries import check_integer
 from ._tables import Columns
@@ -26,6 +27,7 @@ class BuildOptions:
     device: str | list[str] | tuple[str, ...] | None
     progress: Progress | bool | None
     duplicates: str = "error"
+    temp_directory: Path | None = None
     # Of each attribute, if the rows are part of a table that determines them:
     stand_ins: Sequence[float] = ()
     quantiles: Sequence[Sequence[float]] = ()
@@ -52,4 +54,5 @@ def build(columns: Columns, options: BuildOptions) -> _core.Index:
             stand_ins=list(options.stand_ins),
             quantiles=list(options.quantiles),
             duplicates=options.duplicates,
+            temp_directory=as_bytes(options.temp_directory),
         )

@@ -31,6 +31,12 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 #: A path, a pattern such as "part-*.parquet", or several of either.
 Paths = Path | Sequence[Path]
 
+
+def as_bytes(path: Path | None) -> bytes:
+    """As the extension takes it; b"": none."""
+    return b"" if path is None else os.fsencode(path)
+
+
 _FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 #: Endings of files that the program does not read itself.
 READ_BY_PYARROW = frozenset(_FORMATS)
@@ -45,18 +51,25 @@ def read_files(
     dialect: CsvDialect | None = None,
     rejects: list[RejectedRow] | None = None,
     unique_ids: bool = True,
+    temp_directory: Path | None = None,
 ) -> Source:
+    """temp_directory: of the columns; None: in memory."""
     expanded = expand(paths)
     if all(file.lower().endswith(_CSV) for file in expanded):
-        return _read_csv(expanded, choice, dialect or CsvDialect(), rejects, unique_ids)
+        return _read_csv(expanded, choice, dialect or CsvDialect(), rejects, unique_ids, as_bytes(temp_directory))
     if dialect is not None or rejects is not None:
         raise InvalidArgument("dialect and rejects are of CSV files; these are of another format")
     with in_utf8(expanded) as files, translated(files):
-        return _read(files, choice)
+        return _read(files, choice, as_bytes(temp_directory))
 
 
 def _read_csv(
-    files: list[str], choice: Choice, dialect: CsvDialect, rejects: list[RejectedRow] | None, unique_ids: bool
+    files: list[str],
+    choice: Choice,
+    dialect: CsvDialect,
+    rejects: list[RejectedRow] | None,
+    unique_ids: bool,
+    temp_directory: bytes,
 ) -> Source:
     """As the program reads them. Types are those of all cells, of all files."""
     marks = (dialect.delimiter, dialect.decimal, dialect.thousands)
@@ -87,6 +100,7 @@ def _read_csv(
             unique_ids,
             id_type,
             reject,
+            temp_directory,
         )
         if ids and (read[3] == "text") != isinstance(ids[0], _core.TextColumn):
             raise InputError(f'{file} has ids that are texts, {files[0]} integers: id_type="text" takes all as texts')
@@ -124,7 +138,7 @@ def _rejecting(file: str, rejects: list[RejectedRow]) -> Callable[[int, int, byt
     return reject
 
 
-def _read(files: Mapping[str, str], choice: Choice) -> Source:
+def _read(files: Mapping[str, str], choice: Choice, temp_directory: bytes) -> Source:
     dataset = open_dataset(files)
     names = dataset.schema.names
     refuse_repeated(names)
@@ -138,11 +152,12 @@ def _read(files: Mapping[str, str], choice: Choice) -> Source:
     fragments = list(dataset.get_fragments())
     _refuse_lacking(fragments, read, files)
     if all(_has_types_of(fragment.physical_schema, dataset.schema, read) for fragment in fragments):
-        return Source(_columns_of(dataset, dataset.schema, read, 0, id))
+        return Source(_columns_of(dataset, dataset.schema, read, 0, id, temp_directory))
     parts: dict[str, list[Column]] = {name: [] for name in read}
     num_rows = 0
     for fragment in fragments:
-        for name, column in _columns_of(fragment, fragment.physical_schema, read, num_rows, id).items():
+        columns = _columns_of(fragment, fragment.physical_schema, read, num_rows, id, temp_directory)
+        for name, column in columns.items():
             parts[name].append(column)
         num_rows += fragment.count_rows()
     paths = [files.get(fragment.path, fragment.path) for fragment in fragments]
@@ -159,9 +174,10 @@ def _columns_of(
     names: list[str],
     first_row: int,
     id: str | None,
+    temp_directory: bytes,
 ) -> dict[str, Column]:
     """Of a dataset, or of one of its files, whose first row has this number in the dataset."""
-    columns = {name: _Growing(rows.count_rows()) for name in names}
+    columns = {name: _Growing(rows.count_rows(), temp_directory) for name in names}
     for row, batch in _batches(rows, schema, names):
         try:
             for name, column in source_of(batch).columns.items():
@@ -286,10 +302,11 @@ def _batches(
 
 
 class _Growing:
-    """A column that batches fill from the front."""
+    """A column that batches fill from the front. temp_directory: of its arrays; empty: in memory."""
 
-    def __init__(self, num_rows: int) -> None:
+    def __init__(self, num_rows: int, temp_directory: bytes) -> None:
         self._num_rows = num_rows
+        self._temp_directory = temp_directory
         self._size = 0
         self._column: Column | None = None
 
@@ -305,13 +322,16 @@ class _Growing:
         whole.values[rows] = part.values
         if part.gaps is not None:
             if whole.gaps is None:
-                whole.gaps = np.zeros(self._num_rows, dtype=bool)
+                whole.gaps = self._zeros(np.dtype(bool))
             whole.gaps[rows] = part.gaps
 
     def _empty(self, like: Column) -> Column:
         if isinstance(like.values, _core.TextColumn):
-            return replace(like, values=_core.TextColumn())
-        return replace(like, values=np.empty(self._num_rows, dtype=like.values.dtype), gaps=None)
+            return replace(like, values=_core.TextColumn(self._temp_directory))
+        return replace(like, values=self._zeros(like.values.dtype), gaps=None)
+
+    def _zeros(self, dtype: np.dtype) -> np.ndarray:
+        return _core.temporary_array(self._temp_directory, self._num_rows * dtype.itemsize).view(dtype)
 
     def whole(self) -> Column:
         assert self._column is not None and self._size == self._num_rows

@@ -12,7 +12,7 @@ from ._build import BuildOptions, build
 from ._device import DeviceGroup, DeviceIndex, device_number
 from ._dialect import CsvDialect, RejectedRow
 from ._errors import InvalidArgument
-from ._files import Path, Paths, read_files
+from ._files import Path, Paths, as_bytes, read_files
 from ._ids import Ids, IdType
 from ._progress import Progress
 from ._queries import ALL_CORES, Where, check_integer
@@ -76,6 +76,7 @@ class Index(Searchable):
         device: str | list[str] | tuple[str, ...] | None = None,
         progress: Progress | bool | None = None,
         duplicates: str = "error",
+        temp_directory: Path | None = None,
     ) -> Index:
         """Builds an index in memory.
 
@@ -117,17 +118,32 @@ class Index(Searchable):
             device: "cuda:0" builds on that GPU, ["cuda:0", "cuda:1"] on several, each a share; the index is the same.
             progress: True shows a bar, with tqdm where it is installed; or a function.
             duplicates: of several rows with one id "error", or keep the "first" or the "last".
+            temp_directory: for a table that is larger than memory: a directory on a local disk, in which the build
+                keeps what it needs, about five times the table, in files that are gone when the index is. The table
+                itself is where it was: from_files reads one into the directory as well, and columns may be
+                numpy.memmap. The rows of the index that is returned are in the files, too: save it, and open it from
+                its directory. It never changes a byte of the index. Not with `device`.
 
         Raises:
             InputError: for a table that cannot be indexed (infinity, an integer that float64 rounds, an id twice, a
                 column of lists).
             InvalidArgument: for columns that are not there, and options out of range.
 
-        Cost: O(n log n) time, and about twice the table's size of memory while it lasts.
+        Cost: O(n log n) time, and about twice the table's size of memory while it lasts, unless there is a
+        temp_directory.
         """
         taken = take_table(table, Choice(attributes, id, label, columns, stored, missing, nulls, id_type))
         options = BuildOptions(
-            value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress, duplicates
+            value_type,
+            partitioning,
+            cluster,
+            num_partitions,
+            leaf_rows,
+            threads,
+            device,
+            progress,
+            duplicates,
+            temp_directory=temp_directory,
         )
         return cls._of_columns(taken, options)
 
@@ -155,6 +171,7 @@ class Index(Searchable):
         dialect: CsvDialect | None = None,
         rejects: list[RejectedRow] | None = None,
         duplicates: str = "error",
+        temp_directory: Path | None = None,
     ) -> Index:
         """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns.
 
@@ -168,13 +185,25 @@ class Index(Searchable):
 
         Parquet and Arrow files need pyarrow, and memory for the columns that are kept, some batches of 131,072 rows,
         and what build needs. CSV files and JSON Lines (.csv, .tsv, .txt, .jsonl, also with .gz, .bz2, .xz or .zst) are
-        read as the program reads them; several of them take the memory of their columns twice for a while. The other
-        arguments and errors are those of build; IoError for files that cannot be read.
+        read as the program reads them; several of them take the memory of their columns twice for a while. With a
+        temp_directory the columns are in files there, but for those of several CSV files, once these are joined, and of
+        files with a column of other types. The other arguments and errors are those of build; IoError for files that
+        cannot be read.
         """
         choice = Choice(attributes, id, label, columns, stored, missing, nulls, id_type)
-        taken = take_table(read_files(paths, choice, dialect, rejects, unique_ids=duplicates == "error"), choice)
+        unique_ids = duplicates == "error"
+        taken = take_table(read_files(paths, choice, dialect, rejects, unique_ids, temp_directory), choice)
         options = BuildOptions(
-            value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress, duplicates
+            value_type,
+            partitioning,
+            cluster,
+            num_partitions,
+            leaf_rows,
+            threads,
+            device,
+            progress,
+            duplicates,
+            temp_directory=temp_directory,
         )
         return cls._of_columns(taken, options)
 
@@ -377,9 +406,14 @@ class Index(Searchable):
         """Writes a snapshot to the directory, so that opening has no log to replay. Also written in the background."""
         _core.checkpoint(self._handle)
 
-    def compact(self) -> None:
-        """Rebuilds the index from all rows, with the partitions and bounds of a fresh build. Searches go on."""
-        _core.compact(self._handle)
+    def compact(self, *, temp_directory: Path | None = None) -> None:
+        """Rebuilds the index from all rows, with the partitions and bounds of a fresh build. Searches go on.
+
+        Args:
+            temp_directory: as for build, of an index in a directory that was opened with loading="on_touch": its rows
+                are read a few at a time.
+        """
+        _core.compact(self._handle, as_bytes(temp_directory))
 
     def close(self) -> None:
         """Ends writing: makes all changes durable and releases the lock. Writes a checkpoint if the log has become

@@ -209,7 +209,7 @@ class Shard:
         return self._maintained(_core.checkpoint)
 
     def compact(self) -> State:
-        return self._maintained(_core.compact)
+        return self._maintained(lambda index: _core.compact(index, b""))
 
     def _maintained(self, work: Callable[[_core.Index], None]) -> State:
         with self._lock:

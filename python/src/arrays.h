@@ -16,16 +16,18 @@ namespace culmen::python {
 namespace nb = nanobind;
 
 // Takes the values over: the array owns them.
-template <typename T>
-nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values, std::initializer_list<std::size_t> shape) {
-  auto kept = std::make_unique<std::vector<T>>(std::move(values));
+template <typename T, typename Allocator>
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T, Allocator> values,
+                                   std::initializer_list<std::size_t> shape) {
+  using Values = std::vector<T, Allocator>;
+  auto kept = std::make_unique<Values>(std::move(values));
   T* const data = kept->data();
-  const nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  const nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<Values*>(p); });
   return nb::ndarray<nb::numpy, T>(data, shape, owner);
 }
 
-template <typename T>
-nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values) {
+template <typename T, typename Allocator>
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T, Allocator> values) {
   const std::size_t size = values.size();
   return to_numpy(std::move(values), {size});
 }

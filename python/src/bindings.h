@@ -12,6 +12,7 @@ void bind_service(nanobind::module_& module);
 void bind_writes(nanobind::module_& module);
 void bind_device(nanobind::module_& module);
 void bind_csv(nanobind::module_& module);
+void bind_temporary_array(nanobind::module_& module);
 void bind_shard_calls(nanobind::module_& module);
 
 }  // namespace culmen::python

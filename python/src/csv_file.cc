@@ -52,16 +52,16 @@ nb::object values_of(const ColumnView& column, const SharedTable& table) {
   return array_of<std::int64_t>(column, table);
 }
 
-nb::object gaps_of(const ColumnView& column) {
+nb::object gaps_of(const ColumnView& column, const SharedTable& table) {
   if (column.validity.bits == nullptr) return nb::none();
-  std::vector<std::uint8_t> gaps(column.size);
+  Array<std::uint8_t> gaps(column.size, table->ids.get_allocator());
   for (std::size_t row = 0; row < gaps.size(); ++row) gaps[row] = column.validity.is_missing(row) ? 1 : 0;
   return nb::cast(to_numpy(std::move(gaps))).attr("view")("?");
 }
 
 nb::tuple column_of(const std::string& name, const ColumnFormat& format, const ColumnView& column,
                     const SharedTable& table) {
-  return nb::make_tuple(name, format_tuple(format), values_of(column, table), gaps_of(column));
+  return nb::make_tuple(name, format_tuple(format), values_of(column, table), gaps_of(column, table));
 }
 
 nb::tuple text_column_of(const std::string& name, Texts texts) {
@@ -121,7 +121,8 @@ nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attrib
                    const std::optional<std::string>& delimiter, const std::optional<std::string>& decimal,
                    const std::optional<std::string>& thousands, std::optional<bool> has_header,
                    std::optional<std::vector<std::string>> null_words, const std::string& dates,
-                   bool unique_ids, const std::optional<std::string>& id_type, const nb::object& reject) {
+                   bool unique_ids, const std::optional<std::string>& id_type, const nb::object& reject,
+                   const nb::bytes& temp_directory) {
   ReadOptions options;
   for (const std::string& name : attributes) options.attributes.push_back({.name = name});
   options.id_column = id;
@@ -129,6 +130,7 @@ nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attrib
   options.columns = std::move(columns);
   options.stored = std::move(stored);
   options.unique_ids = unique_ids;
+  options.temp_directory = path_of(temp_directory);
   if (id_type) options.id_type = parse_id_type(*id_type);
   options.nulls = drops_nulls ? NullPolicy::drop : NullPolicy::keep;
   options.dialect = {.delimiter = mark_of(delimiter),
@@ -170,7 +172,8 @@ void bind_csv(nb::module_& module) {
              nb::arg("columns").none(), nb::arg("stored"), nb::arg("drops_nulls"),
              nb::arg("delimiter").none(), nb::arg("decimal").none(), nb::arg("thousands").none(),
              nb::arg("has_header").none(), nb::arg("null_words").none(), nb::arg("dates"),
-             nb::arg("unique_ids"), nb::arg("id_type").none(), nb::arg("reject").none());
+             nb::arg("unique_ids"), nb::arg("id_type").none(), nb::arg("reject").none(),
+             nb::arg("temp_directory"));
 }
 
 }  // namespace culmen::python

@@ -68,7 +68,8 @@ Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& co
             std::string_view id_type, std::string_view partitioning, std::string cluster, int num_partitions,
             int leaf_rows, std::string_view value_type, int num_threads, std::vector<int> devices,
             const nb::object& on_progress, const std::vector<double>& stand_ins,
-            const std::vector<std::vector<double>>& quantiles, std::string_view duplicates) {
+            const std::vector<std::vector<double>>& quantiles, std::string_view duplicates,
+            const nb::bytes& temp_directory) {
   const HeldTable table(num_rows, attributes, columns, fields, field_columns, ids, labels, dropped, id_name,
                         label_name, id_type);
   BuildOptions options = build_options(partitioning, std::move(cluster), num_partitions, leaf_rows,
@@ -76,6 +77,7 @@ Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& co
   options.stand_ins = stand_ins;
   options.quantiles = quantiles;
   options.duplicates = parse_duplicates(duplicates);
+  options.temp_directory = path_of(temp_directory);
   const GilReleased released;
   try {
     return Index::build(table.view(), options);
@@ -229,7 +231,7 @@ void bind_index(nb::module_& module) {
              nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("id_type"),
              nb::arg("partitioning"), nb::arg("cluster"), nb::arg("num_partitions"), nb::arg("leaf_rows"),
              nb::arg("value_type"), nb::arg("num_threads"), nb::arg("devices"), nb::arg("on_progress").none(),
-             nb::arg("stand_ins"), nb::arg("quantiles"), nb::arg("duplicates"));
+             nb::arg("stand_ins"), nb::arg("quantiles"), nb::arg("duplicates"), nb::arg("temp_directory"));
   module.def("create", create);
   module.def("open", open);
   module.def("repair", [](const nb::bytes& source, const nb::bytes& target) {

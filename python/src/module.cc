@@ -26,6 +26,7 @@ NB_MODULE(_core, module) {
   python::bind_text_column(module);
   python::bind_arrow(module);
   python::bind_csv(module);
+  python::bind_temporary_array(module);
   python::bind_shard_calls(module);
   python::bind_service(module);
 }

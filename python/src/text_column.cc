@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "arrays.h"
+#include "base/temporary_files.h"
 #include "bindings.h"
 #include "culmen/error.h"
 #include "table/csv_schema.h"
+#include "text.h"
 
 namespace culmen::python {
 namespace {
@@ -51,9 +53,8 @@ nb::list to_list(const TextColumn& column) {
 
 }  // namespace
 
-TextColumn::TextColumn() {
-  texts_.texts.offsets.push_back(0);
-}
+TextColumn::TextColumn(const std::shared_ptr<ArrayMemory>& memory)
+    : texts_{{Array<char>(memory), Array<std::uint64_t>(1, memory)}, Array<std::uint8_t>(memory)} {}
 
 TextColumn::TextColumn(Texts texts) : texts_(std::move(texts)) {
   if (texts_.texts.offsets.empty()) texts_.texts.offsets.push_back(0);  // of no rows
@@ -120,7 +121,12 @@ void append_list(TextColumn& column, const nb::list& texts) {
 
 void bind_text_column(nb::module_& module) {
   nb::class_<TextColumn>(module, "TextColumn")
-      .def(nb::init<>())
+      .def(
+          "__init__",
+          [](TextColumn* column, const nb::bytes& temp_directory) {
+            new (column) TextColumn(temporary_files(path_of(temp_directory)));
+          },
+          nb::arg("temp_directory") = nb::bytes(""))
       .def("__len__", &TextColumn::size)
       .def("append_list", append_list)
       .def("append", &TextColumn::append)

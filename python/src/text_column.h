@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "culmen/table.h"
@@ -19,7 +20,8 @@ using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu
 
 class TextColumn {
  public:
-  TextColumn();
+  // memory: of the texts; null: the heap.
+  explicit TextColumn(const std::shared_ptr<ArrayMemory>& memory = nullptr);
   explicit TextColumn(Texts texts);
 
   void add(std::string_view text);

@@ -21,6 +21,7 @@
 #include "reports.h"
 #include "shard/complete_rows.h"
 #include "tables.h"
+#include "text.h"
 
 namespace culmen::python {
 namespace {
@@ -175,7 +176,11 @@ void bind_writes(nb::module_& module) {
   module.def("check", check);
   module.def("flush", released(&Index::flush));
   module.def("checkpoint", released(&Index::checkpoint));
-  module.def("compact", released(&Index::compact));
+  module.def("compact", [](Index& index, const nb::bytes& temp_directory) {
+    const CompactOptions options = {.temp_directory = path_of(temp_directory)};
+    const GilReleased released;
+    index.compact(options);
+  });
   module.def("close", released(&Index::close));
 }
 

@@ -52,6 +52,52 @@ def test_gives_the_index_of_the_table(tmp_path, ending, num_files):
     assert index.info.value_type == ("float64" if ending == ".csv" else "float32")
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".feather", ".csv"])
+@pytest.mark.parametrize("num_files", [1, 2])
+def test_a_directory_for_temporary_files_changes_nothing(tmp_path, ending, num_files):
+    table = hotels(40_000)
+    table = table.set_column(2, "price", pyarrow.array([None if i % 9 == 0 else i % 250 for i in range(40_000)]))
+    for i in range(num_files):
+        write(table.slice(i * 40_000 // num_files, 40_000 // num_files), tmp_path / f"part-{i}{ending}")
+    chosen = {"attributes": ["price:low", "rating"], "id": "id", "label": "name"}
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    paths = tmp_path / f"part-*{ending}"
+    index = culmen.Index.from_files(paths, **chosen, temp_directory=folder)
+    expected = culmen.Index.from_files(paths, **chosen)
+    assert index.info == expected.info
+    answer, wanted = (one.search({"price": 1, "rating": 1}, 40_000, missing="fill") for one in (index, expected))
+    assert answer.ids.tolist() == wanted.ids.tolist() and answer.scores.tolist() == wanted.scores.tolist()
+    assert answer.labels == wanted.labels
+    assert list(folder.iterdir()) == []
+    with open("/proc/self/maps") as maps:
+        assert str(folder) in maps.read()
+
+
+def test_a_directory_for_temporary_files_takes_mapped_columns_and_compacts(tmp_path):
+    np.save(tmp_path / "a.npy", np.random.default_rng(1).random((30_000, 3)))
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+    index = culmen.Index.build(mapped, temp_directory=tmp_path)
+    expected = culmen.Index.build(np.array(mapped))
+    assert index.info == expected.info
+    index.save(tmp_path / "a.index")
+    with culmen.Index.open(tmp_path / "a.index", writable=True, loading="on_touch") as writer:
+        writer.erase([5, 7])
+        writer.compact(temp_directory=tmp_path)
+        assert len(writer) == 29_998
+    expected.erase([5, 7])
+    weights = np.random.default_rng(2).random((20, 3))
+    opened = culmen.Index.open(tmp_path / "a.index")
+    assert opened.verify() == []
+    assert (opened.search(weights, 9).ids == expected.search(weights, 9).ids).all()
+
+
+def test_a_directory_for_temporary_files_that_is_not_there_is_named(tmp_path):
+    missing = tmp_path / "missing"
+    with pytest.raises(culmen.IoError, match=f"{missing}: No such file or directory; name a directory that is there"):
+        culmen.Index.build({"a": [1.0]}, temp_directory=missing)
+
+
 def test_a_file_that_is_named_twice_is_read_twice(tmp_path):
     for ending in (".parquet", ".csv", ".feather"):
         file = tmp_path / f"a{ending}"

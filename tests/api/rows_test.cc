@@ -18,8 +18,8 @@ namespace culmen::test {
 namespace {
 
 // Ids far apart, among them the smallest and the largest, in another order than the rows' keys.
-std::vector<std::int64_t> scattered_ids(std::size_t count) {
-  std::vector<std::int64_t> ids(count);
+Array<std::int64_t> scattered_ids(std::size_t count) {
+  Array<std::int64_t> ids(count);
   for (std::size_t r = 0; r < count; ++r) ids[r] = static_cast<std::int64_t>(r * 0x9e3779b97f4a7c15U);
   ids[0] = std::numeric_limits<std::int64_t>::min();
   ids[count - 1] = std::numeric_limits<std::int64_t>::max();
@@ -131,7 +131,7 @@ TEST(Schemas, WithoutRowsHoldWhateverComes) {
 
 // Two rows with a text as label and field each; validity: of the field.
 struct TwoTexts {
-  TwoTexts(std::string_view first, std::string_view second, std::vector<std::uint8_t> validity = {}) {
+  TwoTexts(std::string_view first, std::string_view second, Array<std::uint8_t> validity = {}) {
     for (const std::string_view text : {first, second}) {
       field.texts.bytes.insert(field.texts.bytes.end(), text.begin(), text.end());
       field.texts.offsets.push_back(field.texts.bytes.size());

@@ -26,8 +26,8 @@ constexpr TableKind kAllKinds[] = {TableKind::independent,  TableKind::correlate
                                    TableKind::compositional};
 
 double value_at(const Table& table, std::size_t column, std::size_t row) {
-  if (const auto* values = std::get_if<std::vector<float>>(&table.storage[column])) return (*values)[row];
-  return std::get<std::vector<double>>(table.storage[column])[row];
+  if (const auto* values = std::get_if<Array<float>>(&table.storage[column])) return (*values)[row];
+  return std::get<Array<double>>(table.storage[column])[row];
 }
 
 std::vector<double> column_of(const Table& table, std::size_t column) {
@@ -83,7 +83,7 @@ class Fnv1a {
     for (std::size_t i = 0; i < num_bytes; ++i) hash_ = (hash_ ^ bytes[i]) * 0x100000001b3u;
   }
   template <typename T>
-  void add(const std::vector<T>& values) {
+  void add(const Array<T>& values) {
     add(values.data(), values.size() * sizeof(T));
   }
   std::uint64_t hash() const { return hash_; }
@@ -211,7 +211,7 @@ TEST(GenerateTable, NamesColumnsAndGivesEachItsValues) {
   for (std::size_t column = 0; column < 12; ++column) {
     EXPECT_EQ(table.columns[column].type, ElementType::float32);
     EXPECT_EQ(table.columns[column].stride_bytes, 4);
-    const auto& values = std::get<std::vector<float>>(table.storage[column]);
+    const auto& values = std::get<Array<float>>(table.storage[column]);
     EXPECT_EQ(table.columns[column].data, reinterpret_cast<const std::byte*>(values.data()));
   }
 }

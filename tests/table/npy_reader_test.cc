@@ -50,7 +50,7 @@ TEST(NpyReader, KeepsTheElementTypeAndOneRowMajorMatrix) {
   EXPECT_EQ(names_of(table), (std::vector<std::string>{"a0", "a1", "a2"}));
   EXPECT_EQ(column_of(table, 1), (std::vector<double>{2, 5}));
   ASSERT_EQ(table.storage.size(), 1u);
-  EXPECT_TRUE(std::holds_alternative<std::vector<float>>(table.storage[0]));
+  EXPECT_TRUE(std::holds_alternative<Array<float>>(table.storage[0]));
   EXPECT_EQ(table.columns[1].stride_bytes, 12);
   EXPECT_EQ(table.columns[1].type, ElementType::float32);
 }

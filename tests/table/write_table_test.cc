@@ -61,8 +61,8 @@ template <Element T>
 void add_column(Table& table, const std::string& name, std::vector<T> values) {
   table.num_rows = values.size();
   table.attributes.push_back({name, Preference::high});
-  table.columns.emplace_back(values);
-  table.storage.emplace_back(std::move(values));  // moving keeps the memory that the column points to
+  auto& stored = std::get<Array<T>>(table.storage.emplace_back(Array<T>(values.begin(), values.end())));
+  table.columns.emplace_back(stored);  // moving keeps the memory that the column points to
 }
 
 void add_label(Table& table, const std::string& label) {
@@ -205,7 +205,7 @@ TEST_F(WriteTable, WritesManyRowsInOrderAndWithoutLoss) {
   EXPECT_EQ(rows[0], (std::vector<std::string>{"a0", "a1", "a2"}));
   for (std::size_t row = 0; row < 100000; ++row) {
     for (std::size_t column = 0; column < 3; ++column) {
-      const double value = std::get<std::vector<float>>(table.storage[column])[row];
+      const double value = std::get<Array<float>>(table.storage[column])[row];
       ASSERT_EQ(std::strtod(rows[row + 1][column].c_str(), nullptr), value);
     }
   }
@@ -263,7 +263,7 @@ TEST_F(WriteTable, WritesFloat32ColumnsAsARowMajorNpyMatrix) {
   for (std::size_t i = 0; i < 30000 * 5; ++i) {
     float value = 0;
     std::memcpy(&value, values.data() + i * 4, 4);
-    ASSERT_EQ(value, std::get<std::vector<float>>(table.storage[i % 5])[i / 5]);
+    ASSERT_EQ(value, std::get<Array<float>>(table.storage[i % 5])[i / 5]);
   }
 }
 

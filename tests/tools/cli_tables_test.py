@@ -84,6 +84,27 @@ class DialectTest(Case):
         for file in ("t.tsv.bz2", "t.csv.xz"):
             self.assertIn("2 rows, 2 attributes", self.culmen("build", file, "-o", file + ".index")[1])
 
+    def test_a_directory_for_temporary_files_changes_nothing(self):
+        rows = [f"{i},{(i * 7919) % 5003 / 4},name {i},{'' if i % 7 == 0 else i % 11}" for i in range(5000)]
+        (self.dir / "t.csv").write_text("\n".join(["id,a,name,b", *rows]) + "\n")
+        (self.dir / "tmp").mkdir()
+        build = ("build", "t.csv", "--id", "id", "--label", "name")
+        summaries = []
+        for name, options in (("m", ()), ("t", ("--temp-directory", "tmp"))):
+            self.culmen(*build, "-o", f"{name}.index", *options)
+            summaries.append(self.culmen("info", f"{name}.index")[0].replace(f"{name}.index", ""))
+        self.assertEqual(*(summary.splitlines()[1:6] for summary in summaries))
+        self.assertEqual(*(self.culmen("export", f"{name}.index")[0] for name in "mt"))
+        self.culmen("delete", "t.index", "--ids", "3,4")
+        self.culmen("compact", "t.index", "--temp-directory", "tmp")
+        self.culmen("verify", "t.index", "--deep")
+        self.assertRegex(self.culmen("info", "t.index")[0], r"rows +4,998\n")
+        self.assertEqual(list((self.dir / "tmp").iterdir()), [])
+        for command in ((*build, "-o", "n.index"), ("compact", "t.index")):
+            self.refused(
+                *command, "--temp-directory", "missing", code=1, says="cannot make a temporary file in missing"
+            )
+
     def test_json_lines(self):
         self.write("t.jsonl", '{"id": 7, "a": 1.5, "n": "x"}\n{"n": "y", "id": 8, "a": null}\n')
         self.culmen("build", "t.jsonl", "-o", "t.index", "--id", "id", "--label", "n")

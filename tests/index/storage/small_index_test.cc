@@ -100,14 +100,14 @@ class SmallTable {
     labels.bytes.insert(labels.bytes.end(), text.begin(), text.end());
     labels.offsets.push_back(labels.bytes.size());
   }
-  static void set_bit(std::vector<std::uint8_t>& bits, std::size_t row, bool is_set) {
+  static void set_bit(Array<std::uint8_t>& bits, std::size_t row, bool is_set) {
     bits.resize(row / 8 + 1);
     if (is_set) bits[row / 8] |= static_cast<std::uint8_t>(1U << row % 8);
   }
 
   std::array<std::vector<double>, 2> columns_;
   std::vector<std::int64_t> ids_, days_;
-  std::vector<std::uint8_t> have_days_;
+  Array<std::uint8_t> have_days_;
   Labels labels_;
   TextColumn brands_, notes_;
 };

@@ -127,7 +127,7 @@ class Step {
     labels.bytes.insert(labels.bytes.end(), text.begin(), text.end());
     labels.offsets.push_back(labels.bytes.size());
   }
-  static void set_valid(std::vector<std::uint8_t>& bits, std::size_t position, bool valid) {
+  static void set_valid(Array<std::uint8_t>& bits, std::size_t position, bool valid) {
     bits.resize(position / 8 + 1);
     bits[position / 8] = static_cast<std::uint8_t>(bits[position / 8] | (valid ? 1u << position % 8 : 0));
   }
@@ -137,7 +137,7 @@ class Step {
   Labels labels_ = {{}, {0}};
   std::array<Texts, 2> texts_ = {Texts{{{}, {0}}, {}}, Texts{{{}, {0}}, {}}};
   std::vector<std::int64_t> counts_;
-  std::vector<std::uint8_t> has_count_;
+  Array<std::uint8_t> has_count_;
 };
 
 inline void write_batch(Index& index, std::uint64_t writer, std::uint64_t batch) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -552,7 +553,10 @@ TEST(LiveIndex, SaysAtTheLatestWhenItIsClosedThatChangesWereLost) {
   const std::vector<double> values(100, 1);
   const TableView hundred{100, {{"a"}}, {values}, {}, {}};
   const TableView ten{10, {{"a"}}, {std::span(values).first(10)}, {}, {}};
-  for (void (LiveIndex::*operation)() : {&LiveIndex::flush, &LiveIndex::checkpoint, &LiveIndex::compact}) {
+  const std::function<void(LiveIndex&)> operations[] = {[](LiveIndex& index) { index.flush(); },
+                                                        [](LiveIndex& index) { index.checkpoint(); },
+                                                        [](LiveIndex& index) { index.compact(); }};
+  for (const auto& operation : operations) {
     int num_failed = 0;
     bool reached = true;
     for (std::uint64_t call = 0; reached; ++call) {
@@ -564,7 +568,7 @@ TEST(LiveIndex, SaysAtTheLatestWhenItIsClosedThatChangesWereLost) {
       const std::uint64_t last = files.plan.first_call;
       bool failed = false, told = false;
       try {
-        (index.*operation)();
+        operation(index);
       } catch (const IoError&) {
         failed = true;
       }
