@@ -72,7 +72,7 @@ class Cliffs {
   Table make(const std::string& kind, std::uint64_t rows, int dims = 8) const {
     return generate_table({.kind = parse_table_kind(kind), .num_rows = rows, .num_attributes = dims});
   }
-  static std::vector<float>& column(Table& table, std::size_t i) {
+  static Array<float>& column(Table& table, std::size_t i) {
     return std::get<Array<float>>(table.storage[i]);
   }
   double time(const std::function<void()>& call) const { return median(times_us(settings_.repeats, call)); }

@@ -68,7 +68,7 @@ struct FieldColumns {
   std::vector<std::int32_t> number, near, day, rare;
   std::vector<std::uint16_t> brand, town;
 
-  FieldColumns(const std::vector<float>& a0, std::mt19937_64& random) {
+  FieldColumns(const Array<float>& a0, std::mt19937_64& random) {
     const std::size_t rows = a0.size();
     std::vector<double> share(kBrands);
     for (std::size_t b = 0; b < kBrands; ++b)
@@ -138,7 +138,7 @@ class Filters {
   }
 
  private:
-  const std::vector<float>& column(std::size_t i) const { return std::get<Array<float>>(table_.storage[i]); }
+  const Array<float>& column(std::size_t i) const { return std::get<Array<float>>(table_.storage[i]); }
 
   Index build() const {
     TableView view = table_.view();
@@ -268,8 +268,8 @@ class Filters {
     return ids;
   }
 
-  template <typename T>
-  void write_column(const std::string& name, const std::vector<T>& values) const {
+  template <typename T, typename Allocator>
+  void write_column(const std::string& name, const std::vector<T, Allocator>& values) const {
     std::ofstream file(std::filesystem::path(settings_.write) / (name + ".bin"), std::ios::binary);
     file.write(reinterpret_cast<const char*>(values.data()),
                static_cast<std::streamsize>(values.size() * sizeof(T)));
