@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kBytesOfBucket = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostBuckets = 512;
 constexpr std::uint64_t kLeastBuckets = 8;  // those of a small table are small
-constexpr std::uint64_t kRowsAtOnce = 1 << 14;
+constexpr std::uint64_t kRowsOfSlice = 1 << 14;
 
 // A hint. What the system reads ahead by itself may be far more than a bucket.
 void will_read(const void* first, std::size_t num_bytes) {
@@ -161,8 +161,8 @@ void ScatteredTable::copy_all(std::span<const KeyedRow> keys) {
   });
   const auto copy_by = [&](const std::vector<Copy>& copies) {
     std::vector<std::uint64_t> next = buckets_.first_rows, places;
-    for (std::uint64_t first = 0; first < num_rows_ && !copies.empty(); first += kRowsAtOnce) {
-      places.resize(std::min(kRowsAtOnce, num_rows_ - first));
+    for (std::uint64_t first = 0; first < num_rows_ && !copies.empty(); first += kRowsOfSlice) {
+      places.resize(std::min(kRowsOfSlice, num_rows_ - first));
       for (std::size_t r = 0; r < places.size(); ++r)
         places[r] = next[buckets_.of_partition[partition_of(keys[first + r].key)]]++;
       tbb::parallel_for(std::size_t{0}, copies.size(), [&](std::size_t c) { copies[c](first, places); });

@@ -16,7 +16,7 @@ using D = hn::CappedTag<double, 8>;
 using U = hn::RebindToUnsigned<D>;
 
 // Rows at a time: their numbers stay in the first-level cache. A multiple of 8, so that each time begins at a whole byte.
-constexpr std::size_t kNumbersAtOnce = 256;
+constexpr std::size_t kRowsAtOnce = 256;
 
 // A load, a shift and a mask for each number.
 HWY_INLINE void Unpack(const std::byte* packed, std::size_t count, int bits, std::uint64_t base,
@@ -67,13 +67,13 @@ HWY_INLINE void ToValues(const PackedColumn& column, const std::uint64_t* number
 
 template <typename T>
 HWY_INLINE void Decode(const PackedColumn& column, T* values) {
-  std::uint64_t numbers[kNumbersAtOnce];
+  std::uint64_t numbers[kRowsAtOnce];
   std::uint64_t number = column.first;
   std::size_t row = 0;
   if (column.has_deltas) ToValues(column, &number, row = 1, values);
   const std::byte* packed = column.packed;
   while (row < column.count) {
-    const std::size_t count = std::min(column.count - row, kNumbersAtOnce);
+    const std::size_t count = std::min(column.count - row, kRowsAtOnce);
     Unpack(packed, count, column.bits, column.base, numbers);
     if (column.has_deltas) Add(numbers, count, number);
     ToValues(column, numbers, count, values + row);
