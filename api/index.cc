@@ -81,8 +81,9 @@ DeviceLoad load_with_ids(const TableView& table, const BuildOptions& options) {
 
 // Numbers stand in for the ids.
 DeviceLoad load_with_texts(const TableView& table, const BuildOptions& options) {
-  const std::vector<std::int64_t> ids =
-      with_threads(options.num_threads, [&] { return ids_of_texts(table, options.duplicates); });
+  const Array<std::int64_t> ids = with_threads(options.num_threads, [&] {
+    return ids_of_texts(table, options.duplicates, temporary_files(options.temp_directory));
+  });
   TableView numbered = table;
   numbered.ids = ids;
   return load_with_ids(numbered, options);

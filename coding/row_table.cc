@@ -206,7 +206,7 @@ void add_ids_and_labels(const ReadJson::array_t& rows, const Schema& schema, Tab
     const auto label = object.find("label");
     table.labels.append(label == object.end() ? std::string() : read_text(label->second, what + "label"));
   }
-  table.ids = std::move(ids.numbers);
+  table.ids.assign(ids.numbers.begin(), ids.numbers.end());
   for (const std::string& text : ids.texts) table.labels.append(text);
   if (schema.id_type == IdType::text && ids.texts.empty() && !rows.empty())
     throw InvalidArgument("the ids of the index are texts: give each row an \"id\"");

@@ -14,8 +14,9 @@ namespace culmen {
 namespace {
 
 // The rows by their texts, those of one text in the table's order.
-std::vector<std::uint64_t> rows_by_text(const LabelsView& texts, std::size_t num_rows) {
-  std::vector<std::uint64_t> rows(num_rows);
+Array<std::uint64_t> rows_by_text(const LabelsView& texts, std::size_t num_rows,
+                                  const std::shared_ptr<ArrayMemory>& memory) {
+  Array<std::uint64_t> rows(num_rows, memory);
   std::iota(rows.begin(), rows.end(), std::uint64_t{0});
   tbb::parallel_sort(rows.begin(), rows.end(), [&](std::uint64_t a, std::uint64_t b) {
     const int order = texts[a].compare(texts[b]);
@@ -26,13 +27,14 @@ std::vector<std::uint64_t> rows_by_text(const LabelsView& texts, std::size_t num
 
 }  // namespace
 
-std::vector<std::int64_t> ids_of_texts(const TableView& table, Duplicates duplicates) {
+Array<std::int64_t> ids_of_texts(const TableView& table, Duplicates duplicates,
+                                 const std::shared_ptr<ArrayMemory>& memory) {
   if (!table.ids.empty())
     throw InputError("the ids are texts, which are the table's labels: leave out the numbers");
   check_shape(table);
   const LabelsView& texts = table.labels;
-  const std::vector<std::uint64_t> rows = rows_by_text(texts, table.num_rows);
-  std::vector<std::uint64_t> positions(rows.size());  // of each row's text among the distinct ones
+  const Array<std::uint64_t> rows = rows_by_text(texts, table.num_rows, memory);
+  Array<std::uint64_t> positions(rows.size(), memory);  // of each row's text among the distinct ones
   std::uint64_t num_texts = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const bool is_new = i == 0 || texts[rows[i]] != texts[rows[i - 1]];
@@ -43,9 +45,9 @@ std::vector<std::int64_t> ids_of_texts(const TableView& table, Duplicates duplic
     if (is_new) ++num_texts;
     positions[rows[i]] = num_texts - 1;
   }
-  std::vector<std::int64_t> ids;
-  ids.reserve(positions.size());
-  for (const std::uint64_t position : positions) ids.push_back(spread_id(position, num_texts));
+  Array<std::int64_t> ids(rows.size(), memory);
+  std::ranges::transform(positions, ids.begin(),
+                         [&](std::uint64_t position) { return spread_id(position, num_texts); });
   return ids;
 }
 

@@ -139,6 +139,28 @@ TEST(TempDirectory, KeepsTheNumbersOfRows) {
               in_memory.files);
 }
 
+TEST(TempDirectory, KeepsIdsThatAreTexts) {
+  const TemporaryDirectory directory;
+  for (const Duplicates duplicates : {Duplicates::error, Duplicates::first, Duplicates::last}) {
+    Random random(4);
+    Table table = random_table(random, ValueClass::uniform_f32, 3000, 3);
+    table.ids.clear();
+    table.id_type = IdType::text;
+    table.labels = {};
+    for (std::size_t row = 0; row < table.num_rows; ++row) {
+      const std::uint64_t number = duplicates == Duplicates::error ? row * 7919 % 3000 : random.below(1000);
+      table.labels.append("sku-" + std::to_string(number));
+    }
+    BuildOptions options{.leaf_rows = 16, .duplicates = duplicates};
+    const Outcome in_memory = outcome_of(table.view(), options);
+    options.temp_directory = directory.path();
+    const Outcome in_files = outcome_of(table.view(), options);
+    EXPECT_EQ(in_memory.refusal, "");
+    EXPECT_EQ(in_files.refusal, "");
+    EXPECT_TRUE(in_files.files == in_memory.files);
+  }
+}
+
 bool is_mapped(const std::filesystem::path& directory) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
