@@ -22,7 +22,7 @@ class ContiguousTable {
  private:
   struct Copied {
     ColumnView from;
-    std::byte* to;
+    std::byte* to = nullptr;
   };
 
   void add(ColumnView& column);
