@@ -93,6 +93,20 @@ void SpacedIds::spread(const Window& window, std::size_t count) {
   for (std::size_t i = 0; i < owners.size(); ++i)
     put(id_of(window.first + static_cast<std::uint64_t>(width * (2 * static_cast<Wide>(i) + 1) / parts)),
         owners[i]);
+  note_spread(id_of(window.first), id_of(window.first + static_cast<std::uint64_t>(width - 1)));
+}
+
+// Windows are aligned, so that of two that meet one is in the other.
+void SpacedIds::note_spread(std::int64_t first, std::int64_t last) {
+  if (spread_window_of(first) != spread_.end() && spread_window_of(first)->second >= last) return;
+  spread_.erase(spread_.lower_bound(first), spread_.upper_bound(last));
+  spread_.emplace(first, last);
+}
+
+std::map<std::int64_t, std::int64_t>::const_iterator SpacedIds::spread_window_of(std::int64_t id) const {
+  const auto next = spread_.upper_bound(id);
+  if (next == spread_.begin() || std::prev(next)->second < id) return spread_.end();
+  return std::prev(next);
 }
 
 SpacedIds::Owner SpacedIds::take(std::int64_t id) {
@@ -111,7 +125,8 @@ void SpacedIds::put(std::int64_t id, Owner owner) {
 
 std::optional<std::int64_t> SpacedIds::after(std::int64_t id) const {
   std::optional<std::int64_t> next = present_.after(id);
-  while (next && is_moved(*next)) next = present_.after(*next);
+  while (next && spread_window_of(*next) != spread_.end())
+    next = present_.after(spread_window_of(*next)->second);
   const auto changed = changed_.upper_bound(id);
   if (changed != changed_.end() && (!next || changed->first < *next)) return changed->first;
   return next;
@@ -119,7 +134,8 @@ std::optional<std::int64_t> SpacedIds::after(std::int64_t id) const {
 
 std::optional<std::int64_t> SpacedIds::before(std::int64_t id) const {
   std::optional<std::int64_t> next = present_.before(id);
-  while (next && is_moved(*next)) next = present_.before(*next);
+  while (next && spread_window_of(*next) != spread_.end())
+    next = present_.before(spread_window_of(*next)->first);
   const auto changed = changed_.lower_bound(id);
   if (changed != changed_.begin() && (!next || std::prev(changed)->first > *next))
     return std::prev(changed)->first;

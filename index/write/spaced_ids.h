@@ -56,18 +56,22 @@ class SpacedIds {
 
   std::optional<std::int64_t> after(std::int64_t id) const;
   std::optional<std::int64_t> before(std::int64_t id) const;
-  bool is_moved(std::int64_t present_id) const { return moved_.find(present_id) != moved_.end(); }
+  // The window that has it, or the end.
+  std::map<std::int64_t, std::int64_t>::const_iterator spread_window_of(std::int64_t id) const;
   bool fill_gap(std::optional<std::int64_t> low, std::optional<std::int64_t> high, std::size_t count);
   bool fill_evenly(std::int64_t low, std::int64_t high, std::size_t count);
   Window window_around(std::optional<std::int64_t> low, std::optional<std::int64_t> high,
                        std::size_t count) const;
   void spread(const Window& window, std::size_t count);
+  void note_spread(std::int64_t first, std::int64_t last);
   Owner take(std::int64_t id);
   void put(std::int64_t id, Owner owner);
 
   const OrderedIds& present_;
   std::map<std::int64_t, Owner> changed_;  // by the numbers that they have now
   IdTable<std::int64_t> moved_;            // present id -> the number that it has now
+  // Windows that were spread, first -> last, disjoint: no present id in them has its number still.
+  std::map<std::int64_t, std::int64_t> spread_;
 };
 
 }  // namespace culmen
