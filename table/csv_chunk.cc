@@ -321,11 +321,15 @@ bool CsvChunkParser::parse_id(const Target& target, CsvRows& rows) {
 }
 
 bool CsvChunkParser::parse_label(const Target& target, CsvRows& rows) {
-  const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
+  const CsvField& field = splitter_.fields()[target.position];
+  const std::string_view text = field_value(field, scratch_);
   if (find_invalid_utf8(text) != std::string_view::npos)
     return refuse(target.position, "UTF-8 text", text, kOtherEncodingHint, InputError::Remedy::none);
   rows.labels.add(text);
-  return true;
+  if (!schema_.texts_are_ids() || field.quoted || !text.empty()) return true;
+  const bool drops = schema_.nulls == NullPolicy::drop;
+  row_has_null_ |= drops;
+  return drops || refuse(target.position, "a text", text, "", InputError::Remedy::drop_nulls);
 }
 
 void CsvChunkParser::set_missing(const Target& target, CsvRows& rows) {

@@ -85,6 +85,7 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
   }
   if (find_invalid_utf8(text) != std::string_view::npos) return nullptr;
   if (target.use == Use::label) {
+    if (text.empty() && schema_.texts_are_ids()) return nullptr;  // a missing id
     rows.labels.add(text);
     return after;
   }

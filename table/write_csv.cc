@@ -149,7 +149,11 @@ void append_csv_rows(const TableView& table, std::size_t first, std::size_t end,
       text.push_back(',');
     }
     if (!table.labels.empty()) {
-      append_field(table.labels[row], text);
+      if (table.id_type == IdType::text) {
+        append_text({table.labels, {}}, row, text);
+      } else {
+        append_field(table.labels[row], text);
+      }
       text.push_back(',');
     }
     for (std::size_t i = 0; i < table.columns.size(); ++i) {

@@ -366,6 +366,29 @@ TEST(CsvReader, FindsWhetherIdsAreTexts) {
   EXPECT_THROW(parse_csv("id,a\nx,1\n", "t.csv", options), InvalidArgument);
 }
 
+// An empty text is one, as in a field of texts.
+TEST(CsvReader, AnEmptyCellIsNoIdThatIsAText) {
+  using Texts = std::vector<std::string>;
+  ReadOptions options;
+  options.id_column = "id";
+  EXPECT_EQ(texts_as_ids(parse_csv("id,a\nx,1\n\"\",2\n", "t.csv", options)), (Texts{"x", ""}));
+  for (const std::string text : {"id,a\nx,1\n,2\n", "a,id\n1,x\n\"2\",\n"}) {
+    EXPECT_EQ(error_in(text, options), "t.csv:3:" + std::string(text.front() == 'i' ? "1" : "2") +
+                                           ": expected a text in column \"id\", found an empty cell");
+    ReadOptions drops = options;
+    drops.nulls = NullPolicy::drop;
+    EXPECT_EQ(texts_as_ids(parse_csv(text, "t.csv", drops)), Texts{"x"});
+  }
+  EXPECT_NE(error_of<InputError>([&] {
+              parse_json_lines("{\"id\":\"x\",\"a\":1}\n{\"id\":null,\"a\":2}\n", "t.jsonl", options);
+            }).find("t.jsonl:2:1: expected a text"),
+            std::string::npos);
+  const culmen::testing::ScratchFolder folder;
+  const Table empty = parse_csv("id,a\nx,1\n\"\",2\n", "t.csv", options);
+  write_table(empty, folder.path() + "/t.csv");
+  EXPECT_EQ(texts_as_ids(read_table(folder.path() + "/t.csv", options)), (Texts{"x", ""}));
+}
+
 constexpr std::uint64_t kLargestNumber = std::numeric_limits<std::uint64_t>::max();
 
 TEST(CsvReader, FindsWhetherIdsAreUnsigned) {
