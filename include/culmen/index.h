@@ -110,7 +110,7 @@ class Index {
   // For an index that was opened for reading: loads what its writer, in another process, has published since. The
   // directory may also hold another index by now (`culmen build --force`, save with overwrite, a directory renamed to
   // its path, a changed link, older files restored). Version numbers then start again, so caches keyed by version must
-  // be dropped. Throws InvalidArgument if that index has other attributes or another order of them, and as open();
+  // be dropped. Throws InvalidArgument if that index has other attributes, another order of them, or another type of ids, and as open();
   // searches then go on with the old index, and the next call tries again. Does nothing for an index in memory or one
   // that is open as writable; throws InvalidArgument after close().
   Refreshed refresh();

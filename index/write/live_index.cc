@@ -171,12 +171,15 @@ Refreshed LiveIndex::follow_directory() {
   return is_another ? Refreshed::replaced : Refreshed::advanced;
 }
 
-// Callers hold weights in the order of the attributes.
+// Callers hold weights in the order of the attributes, and ids.
 void LiveIndex::require_same_attributes(const Snapshot& before) const {
   const auto same_name = [](const Attribute& a, const Attribute& b) { return a.name == b.name; };
   if (!std::ranges::equal(before.attributes, newest_->attributes, same_name))
     throw InvalidArgument(directory_ +
                           " was replaced by an index with other attributes: open it again to search it");
+  if (before.id_type != newest_->id_type)
+    throw InvalidArgument(
+        directory_ + " was replaced by an index whose ids are of another type: open it again to search it");
 }
 
 RecoveryInfo LiveIndex::recovery() const {

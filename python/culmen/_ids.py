@@ -150,6 +150,10 @@ def any_id_of(given: Any, id_type: IdType) -> int | str | None:
         return id_of(given, id_type)
     if not isinstance(given, str):
         raise InvalidArgument(f"the ids of this index are texts, which {given!r} is not")
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"the id {given!r} is no Unicode text: it has half of a character") from None
     return str(given)
 
 

@@ -431,7 +431,10 @@ class Index(Searchable):
     def refresh(self) -> str:
         """For an index that was opened for reading: loads what its writer has published since. Returns "unchanged",
         "advanced", or "replaced" if the directory now holds another index."""
-        return self._handle.refresh()
+        outcome = self._handle.refresh()
+        if outcome == "replaced":
+            self._schema = Schema.of(self._handle)
+        return outcome
 
     def snapshot(self) -> Index:
         """A handle to this version: its searches do not see later changes."""

@@ -5,14 +5,22 @@
 #include <variant>
 
 #include "arrays.h"
+#include "culmen/error.h"
 
 namespace culmen::python {
 namespace {
 
+// A thread may have refreshed the handle since another read the kinds of its fields.
+[[noreturn]] void refuse_other_columns() {
+  throw InvalidArgument("the index was replaced by one with other columns meanwhile: ask again");
+}
+
 template <typename T>
 T value_or_nothing(const FieldValue& value) {
+  if (std::holds_alternative<std::monostate>(value)) return {};
   const T* const held = std::get_if<T>(&value);
-  return held == nullptr ? T{} : *held;
+  if (held == nullptr) refuse_other_columns();
+  return *held;
 }
 
 nb::str to_str(const std::string& text) {
@@ -26,6 +34,7 @@ RowColumns::RowColumns(std::string_view field_kinds) {
 }
 
 void RowColumns::add(const Row& row) {
+  if (row.fields.size() != fields_.size()) refuse_other_columns();
   ++num_rows_;
   values_.insert(values_.end(), row.values.begin(), row.values.end());
   labels_.push_back(row.label);

@@ -345,6 +345,25 @@ def test_reads_what_it_needs_when_it_is_touched(tmp_path):
         culmen.Index.open(directory, loading="lazily")
 
 
+def test_has_the_columns_of_what_replaced_it(tmp_path):
+    directory = tmp_path / "index"
+
+    def save(**fields):
+        culmen.Index.build({"id": [5, 7], "x": [1.0, 2.0], **fields}, ["x"], id="id").save(directory, overwrite=True)
+
+    kinds = ({}, {"city": ["p", "q"]}, {"city": [3, 4]}, {"n": [1, 2], "city": ["r", "s"]}, {})
+    save(city=["a", "b"])
+    reader = culmen.Index.open(directory)
+    for fields in kinds:
+        save(**fields)
+        assert reader.refresh() == "replaced"
+        rows = reader.to_pandas()
+        assert set(rows.columns) == {"id", "x", *fields}
+        for name, values in fields.items():
+            assert sorted(rows[name].tolist()) == values
+        assert reader.get(7)["x"] == 2.0
+
+
 def test_answers_within_a_limit_of_memory(tmp_path):
     directory = tmp_path / "index"
     whole = culmen.Index.build(table(0, 20_000), ["a", "b"], id="id")

@@ -1,5 +1,6 @@
 """Ids that are texts: in one order, by their bytes, in every answer; and what takes and refuses them."""
 
+import csv
 import pickle
 
 import numpy as np
@@ -149,7 +150,7 @@ def test_tables(kind):
 
 
 def test_files(tmp_path):
-    pd.DataFrame(TABLE).to_csv(tmp_path / "t.csv", index=False)
+    pd.DataFrame(TABLE).to_csv(tmp_path / "t.csv", index=False, quoting=csv.QUOTE_NONNUMERIC)
     pq.write_table(pa.table(TABLE), tmp_path / "t.parquet")
     for name in ("t.csv", "t.parquet"):
         index = culmen.Index.from_files(tmp_path / name, id="sku")
@@ -161,6 +162,33 @@ def test_files(tmp_path):
     with pytest.raises(culmen.InputError, match="texts"):
         culmen.Index.from_files(both[::-1], id="sku")
     assert len(culmen.Index.from_files(both[::-1], id="sku", id_type="text")) == 2
+
+
+def test_what_replaces_it_has_ids_of_the_same_type(tmp_path):
+    directory = tmp_path / "index"
+
+    def save(ids):
+        culmen.Index.build({"sku": ids, "a": [1.0, 2.0]}, ["a"], id="sku").save(directory, overwrite=True)
+
+    kinds = [["a", "b"], [5, 7], np.array([3, 2**63 + 1], np.uint64)]
+    for old in range(3):
+        for new in range(3):
+            save(kinds[old])
+            reader = culmen.Index.open(directory)
+            save(kinds[new])
+            if old == new:
+                assert reader.refresh() == "replaced"
+            else:
+                with pytest.raises(culmen.InvalidArgument, match="ids are of another type: open it again"):
+                    reader.refresh()
+            assert sorted(reader.search([1]).ids.tolist()) == list(kinds[old])
+
+
+def test_half_a_character_is_no_id():
+    index = culmen.Index.build(TABLE, id="sku")
+    for call in (index.get, lambda id: index.search({"a": 1}, after=(1.0, id))):
+        with pytest.raises(culmen.InvalidArgument, match="no Unicode text"):
+            call("\ud800")
 
 
 def test_changes_follow_a_dict(tmp_path):
