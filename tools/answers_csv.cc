@@ -18,7 +18,7 @@ std::string line_of(const Answers& answers, std::size_t query, std::size_t rank)
   const SearchResult& result = answers.results[query];
   const Row row = result.row(rank);
   std::string line = answers.batch ? std::to_string(query + 1) + ',' : "";
-  line += std::to_string(rank + 1) + ',' + quoted_if_needed(id_text(row, answers.info.id_type));
+  line += std::to_string(rank + 1) + ',' + text_cell(id_text(row, answers.info.id_type));
   line += ',' + number_text(result.hits[rank].score);
   if (answers.info.has_labels) line += ',' + quoted_if_needed(row.label);
   for (const ShownColumn& column : answers.columns)

@@ -20,4 +20,9 @@ inline std::string quoted_if_needed(std::string_view text) {
   return quoted + '"';
 }
 
+// Of a text that is there: an empty one is two quotes, since an empty cell is a missing value.
+inline std::string text_cell(std::string_view text) {
+  return text.empty() ? "\"\"" : quoted_if_needed(text);
+}
+
 }  // namespace culmen::tools

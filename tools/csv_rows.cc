@@ -22,7 +22,7 @@ std::string csv_header(const std::vector<std::string>& own, const std::vector<Sh
 }
 
 std::string csv_line(const Row& row, const IndexInfo& info, const std::vector<ShownColumn>& columns) {
-  std::string line = quoted_if_needed(id_text(row, info.id_type));
+  std::string line = text_cell(id_text(row, info.id_type));
   if (info.has_labels) line += ',' + quoted_if_needed(row.label);
   for (const ShownColumn& column : columns) line += ',' + csv_cell(value_of(row, column), column.format);
   return line + '\n';

@@ -19,7 +19,7 @@ std::vector<ShownColumn> shown_columns(const IndexInfo& info, const std::optiona
 
 std::string csv_cell(const FieldValue& value, const ColumnFormat& format) {
   const auto* const text = std::get_if<std::string>(&value);
-  if (text != nullptr && text->empty()) return "\"\"";
+  if (text != nullptr) return text_cell(*text);
   return quoted_if_needed(exact_text(value, format));
 }
 

@@ -913,7 +913,7 @@ class TextIdsTest(Case):
 
     def table(self, rows, name="table.csv"):
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([["sku", "a"], *rows])
+        csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC).writerows([["sku", "a"], *rows])
         self.write(name, text.getvalue())
 
     def build(self, *options):
