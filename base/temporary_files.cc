@@ -16,7 +16,7 @@
 namespace culmen {
 namespace {
 
-// A file of its own costs a small array more than it saves.
+// Smaller arrays are on the heap: making a file costs more than it saves.
 constexpr std::size_t kLeastBytes = std::size_t{256} << 10;
 constexpr std::size_t kPage = 4096;
 

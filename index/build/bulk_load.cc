@@ -48,7 +48,7 @@ class BulkLoader {
         options_(options),
         order_(order),
         files_(std::move(files)),
-        keyed_rows_(given.num_rows, given.num_rows, PageSize::huge, files_) {}
+        keyed_rows_(given.num_rows, given.num_rows, page_size(), files_) {}
 
   std::shared_ptr<Snapshot> run() {
     start();
@@ -88,6 +88,8 @@ class BulkLoader {
   std::int64_t id_of(std::uint64_t row) const {
     return table_.ids.empty() ? static_cast<std::int64_t>(row) : table_.ids[row];
   }
+  // Few rows as they come must not take some huge pages.
+  PageSize page_size() const { return order_ == Arrangement::by_key ? PageSize::huge : PageSize::small; }
   std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->leaf_rows); }
 
   void start();
@@ -200,7 +202,7 @@ void BulkLoader::scatter_rows() {
 void BulkLoader::sort_rows() {
   report("sorting", 0);
   std::vector<std::uint64_t> next(partition_first_.begin(), partition_first_.end() - 1);
-  PageBuffer<KeyedRow> sorted(keyed_rows_.size(), keyed_rows_.size(), PageSize::huge, files_);
+  PageBuffer<KeyedRow> sorted(keyed_rows_.size(), keyed_rows_.size(), page_size(), files_);
   for (const KeyedRow& row : keyed_rows_.span()) sorted[next[partition_of(row.key)]++] = row;
   keyed_rows_ = std::move(sorted);
   const auto comes_before = [this](const KeyedRow& a, const KeyedRow& b) {
@@ -224,9 +226,7 @@ void BulkLoader::cut_leaves() {
       leaves_.push_back({static_cast<std::uint32_t>(end - start), p, kNoId, 0});
     }
   }
-  // Few rows as they come must not take some huge pages.
-  allocate_tree(*snapshot_, leaves_.size(), order_ == Arrangement::by_key ? PageSize::huge : PageSize::small,
-                files_);
+  allocate_tree(*snapshot_, leaves_.size(), page_size(), files_);
 }
 
 // By the two corners of the box around the leaf's rows: no sum of a row is outside those of the corners.

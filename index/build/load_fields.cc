@@ -36,7 +36,7 @@ CodedColumn code_texts(const TextView& column, std::uint64_t num_rows,
   std::unordered_map<std::string_view, std::uint32_t> codes(texts.size());
   for (std::uint32_t code = 0; code < texts.size(); ++code) codes.emplace(texts[code], code);
   CodedColumn result = {std::make_shared<const Dictionary>(texts),
-                        {num_rows, num_rows, PageSize::huge, files}};
+                        {num_rows, num_rows, PageSize::small, files}};
   tbb::parallel_for(all, [&](const tbb::blocked_range<std::uint64_t>& rows) {
     for (std::uint64_t row = rows.begin(); row < rows.end(); ++row)
       if (!column.validity.is_missing(row)) result.codes[row] = codes.find(column.texts[row])->second;
