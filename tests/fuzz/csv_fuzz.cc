@@ -100,9 +100,6 @@ std::vector<std::string> tokens() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace culmen::fuzz;
-  std::string_view input(reinterpret_cast<const char*>(data), size);
-  const std::uint8_t choice = take_byte(input);
-  const std::uint8_t sizes = take_byte(input);
-  check_text(input, Csv(choice & 16 ? '\t' : ','), options_of(choice), sizes);
+  check_input(data, size, [](std::uint8_t choice) { return Csv(choice & 16 ? '\t' : ','); });
   return 0;
 }

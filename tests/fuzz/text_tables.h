@@ -177,4 +177,12 @@ inline ReadOptions options_of(std::uint8_t choice) {
   return options;
 }
 
+// The first byte of an input chooses options, the second one sizes; the text follows. format_of: a TextFormat by the first.
+inline void check_input(const std::uint8_t* data, std::size_t size, const auto& format_of) {
+  std::string_view input(reinterpret_cast<const char*>(data), size);
+  const std::uint8_t choice = take_byte(input);
+  const std::uint8_t sizes = take_byte(input);
+  check_text(input, format_of(choice), options_of(choice), sizes);
+}
+
 }  // namespace culmen::fuzz
