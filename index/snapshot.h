@@ -137,7 +137,8 @@ struct Snapshot : IndexMetadata, TreeRoot {
   double value(std::uint64_t row, int attribute) const;  // oriented
   std::string_view label(std::uint64_t row) const;
 
-  // For readers of the whole tree. The first call computes it by a walk over all nodes, and reads what is not in memory.
+  // For readers of the whole tree, once it is complete. The first call computes it by a walk over all nodes, and reads what
+  // is not in memory.
   const TreeOrder& order() const;
   // For `gta`. The first call computes them.
   const Thresholds& thresholds() const;

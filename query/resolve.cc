@@ -129,8 +129,10 @@ ResolvedGroups resolve_groups(const RowsPer& per, const Snapshot& snapshot) {
 }
 
 void refuse_terms(const std::vector<ScoreTerm>& terms, Scale scale) {
-  if (!terms.empty() || scale == Scale::rank)
+  if (!terms.empty())
     throw InvalidArgument("GPUs do not score terms besides the weights; search the index on the CPU");
+  if (scale == Scale::rank)
+    throw InvalidArgument("GPUs do not scale attributes to their ranks; search the index on the CPU");
 }
 
 }  // namespace

@@ -415,7 +415,7 @@ class TermGenerator {
   const FieldOracle& oracle_;
 };
 
-// with_terms: besides the weights, which may then be all 0. GPUs take none.
+// with_terms: besides the weights, which may then be all 0; ranks, too. GPUs take neither.
 inline Query random_field_query(Random& random, const FieldOracle& oracle, bool plain_ranges,
                                 bool with_terms = false) {
   const std::size_t n = oracle.rows().size();
@@ -427,8 +427,8 @@ inline Query random_field_query(Random& random, const FieldOracle& oracle, bool 
     query.weights[random.below(query.weights.size())] = random.sign();
   query.k = std::max<std::size_t>(random.pick<std::size_t>({1, 1, 2, 3, 10, 16, 100, n / 2, n, n + 1}), 1);
   if (random.chance(0.4))
-    query.scale =
-        random.pick({Scale::minmax, Scale::zscore, oracle.has_quantiles() ? Scale::rank : Scale::none});
+    query.scale = random.pick(
+        {Scale::minmax, Scale::zscore, with_terms && oracle.has_quantiles() ? Scale::rank : Scale::none});
   if (random.chance(0.4) || (plain_ranges && random.chance(0.7))) query.missing = Missing::fill;
   if (with_terms && random.chance(0.4)) query.terms = TermGenerator(random, oracle).draw();
   if (!query.terms.empty() && random.chance(0.2)) query.weights.assign(query.weights.size(), 0);

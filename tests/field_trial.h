@@ -53,8 +53,10 @@ class FieldTrial {
   // More to compare at each stage. Empty: no fault.
   using AlsoCheck = std::function<std::string(const Index&, const FieldOracle&, Random&)>;
 
-  explicit FieldTrial(std::uint64_t seed, AlsoCheck also_check = {})
+  // device: a GPU that builds some of the indexes.
+  explicit FieldTrial(std::uint64_t seed, AlsoCheck also_check = {}, int device = kNoDevice)
       : random_(seed),
+        device_(device),
         precision_(random_.pick({Precision::float32, Precision::float32, Precision::rounded_to_float32,
                                  Precision::float64, Precision::float64})),
         source_(random_, precision_, random_width(random_, 8)),
@@ -118,6 +120,10 @@ class FieldTrial {
     BuildOptions options =
         random_build_options(random_, partitioning, type, source_.schema().attributes.size());
     if (random_.chance(0.5)) options.leaf_rows = 16;
+    if (device_ != kNoDevice && random_.chance(0.5)) {
+      options.device = device_;
+      options.stays_on_device = random_.chance(0.8);
+    }
     const bool can_cluster = partitioning == Partitioning::kd || partitioning == Partitioning::automatic;
     options.cluster = cluster_ = can_cluster && random_.chance(0.5) ? draw_cluster() : "";
     if (!cluster_.empty()) {
@@ -615,6 +621,7 @@ class FieldTrial {
   }
 
   Random random_;
+  int device_;
   Precision precision_;
   RowSource source_;
   AlsoCheck also_check_;

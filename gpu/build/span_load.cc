@@ -66,8 +66,9 @@ SpanLoad::~SpanLoad() = default;
 
 std::shared_ptr<SlotArrays> SpanLoad::make_arrays() {
   try {
+    // Fields are loaded later, and find room or not when a copy takes these arrays over.
     arrays_ = std::make_shared<SlotArrays>(snapshot_, SlotCounts{snapshot_.leaf_slots, snapshot_.node_slots},
-                                           DeviceMemory::device, 0);
+                                           FieldBytes(), DeviceMemory::device, 0);
   } catch (const OutOfDeviceMemory&) {  // the load goes on without them
   }
   return arrays_;

@@ -70,9 +70,9 @@ bool FieldSlots::are_needed(const Snapshot& snapshot) {
          (!attributes_with_gaps(snapshot).empty() || std::ranges::any_of(snapshot.fields, is_filter));
 }
 
-FieldSlots::Bytes FieldSlots::bytes_of(const Snapshot& snapshot, const SlotCounts& slots) {
+FieldBytes FieldSlots::bytes_of(const Snapshot& snapshot, const SlotCounts& slots) {
   if (!are_needed(snapshot)) return {};
-  Bytes bytes;
+  FieldBytes bytes;
   for (const std::uint32_t slot : snapshot.order().leaves)
     bytes.leaves += filter_bytes(snapshot.leaf_fields(slot), snapshot.fields);
   if (slots.leaves < snapshot.leaf_slots)  // a part, about

@@ -24,11 +24,8 @@ class FieldSlots {
  public:
   // Whether filters and queries of this version may read any of it.
   static bool are_needed(const Snapshot& snapshot);
-  // Bytes that a version takes with so many slots: of leaves, and of nodes; both 0 if they are not needed.
-  struct Bytes {
-    std::size_t leaves = 0, nodes = 0;
-  };
-  static Bytes bytes_of(const Snapshot& snapshot, const SlotCounts& slots);
+  // Bytes that a version takes with so many slots; 0 if they are not needed.
+  static FieldBytes bytes_of(const Snapshot& snapshot, const SlotCounts& slots);
 
   // On the current device, for these slots of a snapshot. leaves_on_host: LeafFields are in pinned host memory. Throws
   // OutOfDeviceMemory or CudaError.

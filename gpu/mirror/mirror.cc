@@ -180,13 +180,14 @@ void Mirror::write_half_rows(const Snapshot& snapshot, const SlotArrays& arrays)
 
 // The first time in the memory that was requested; later in memory of the same kind, if there is room for both.
 std::shared_ptr<SlotArrays> Mirror::make_arrays(const Snapshot& snapshot, const SlotCounts& slots) {
-  if (state_.arrays == nullptr) return std::make_shared<SlotArrays>(snapshot, slots, wanted_, 0);
+  const FieldBytes fields = FieldSlots::bytes_of(snapshot, slots);
+  if (state_.arrays == nullptr) return std::make_shared<SlotArrays>(snapshot, slots, fields, wanted_, 0);
   try {
-    return std::make_shared<SlotArrays>(snapshot, slots, state_.arrays->memory(), kPartOnTop);
+    return std::make_shared<SlotArrays>(snapshot, slots, fields, state_.arrays->memory(), kPartOnTop);
   } catch (const OutOfDeviceMemory&) {
     set_state({});  // frees the old arrays, then tries again
   }
-  return std::make_shared<SlotArrays>(snapshot, slots, wanted_, 0);
+  return std::make_shared<SlotArrays>(snapshot, slots, fields, wanted_, 0);
 }
 
 // What is new is appended to the memory of the version before. All of it is copied if there is none that can grow, or

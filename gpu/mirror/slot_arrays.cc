@@ -7,7 +7,6 @@
 #include "culmen/error.h"
 #include "gpu/cuda/error.h"
 #include "gpu/cuda/managed.h"
-#include "gpu/mirror/field_slots.h"
 #include "index/bound_layout.h"
 
 namespace culmen::gpu {
@@ -33,8 +32,8 @@ std::size_t tree_bytes(const Snapshot& snapshot, const SlotCounts& slots) {
          slots.leaves * (kZoneVectors * snapshot.arena->shape().zone_vector_bytes() + sizeof(LeafHeader));
 }
 
-DeviceMemory choose_memory(const Snapshot& snapshot, const SlotCounts& slots, DeviceMemory wanted) {
-  const FieldSlots::Bytes fields = FieldSlots::bytes_of(snapshot, slots);
+DeviceMemory choose_memory(const Snapshot& snapshot, const SlotCounts& slots, const FieldBytes& fields,
+                           DeviceMemory wanted) {
   const std::size_t tree = tree_bytes(snapshot, slots) + fields.nodes;
   const std::size_t all = tree + row_bytes(snapshot, slots) + fields.leaves;
   const bool takes_host = wanted == DeviceMemory::host || wanted == DeviceMemory::automatic;
@@ -66,9 +65,9 @@ std::size_t half_leaf_bytes(const LeafShape& shape) {
 
 }  // namespace
 
-SlotArrays::SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, DeviceMemory wanted,
-                       std::size_t part_on_top)
-    : memory_(choose_memory(snapshot, slots, wanted)),
+SlotArrays::SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, const FieldBytes& fields,
+                       DeviceMemory wanted, std::size_t part_on_top)
+    : memory_(choose_memory(snapshot, slots, fields, wanted)),
       shape_(snapshot.arena->shape()),
       node_bytes_(snapshot.arena->node_bytes()) {
   const SlotArena& arena = *snapshot.arena;

@@ -20,11 +20,18 @@ struct SlotCounts {
   std::size_t leaves = 0, nodes = 0;
 };
 
+// What fields take beside the slots: for the leaves, where the rows are, and for the nodes.
+struct FieldBytes {
+  std::size_t leaves = 0, nodes = 0;
+};
+
 class SlotArrays {
  public:
-  // On the current device, for these slots of a snapshot. Memory that cannot grow gets one slot in `part_on_top` more
-  // (0: none). Chooses the memory if that is automatic. Throws OutOfDeviceMemory or CudaError.
-  SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, DeviceMemory wanted, std::size_t part_on_top);
+  // On the current device, for these slots of a snapshot, whose tree need not be complete. Memory that cannot grow gets one
+  // slot in `part_on_top` more (0: none). fields: room to leave. Chooses the memory if that is automatic. Throws
+  // OutOfDeviceMemory or CudaError.
+  SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, const FieldBytes& fields, DeviceMemory wanted,
+             std::size_t part_on_top);
 
   // Makes room for the slots of a later version. Returns false if they do not fit in place.
   bool grow(const SlotCounts& slots);

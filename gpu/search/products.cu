@@ -214,8 +214,9 @@ class Products {
     return of;
   }
 
-  // Whether a row of such lengths may reach the k-th score bound. NaN and infinity: it may.
+  // Whether a row of such lengths may reach the k-th score bound. NaN and infinity: it may, unless no row is to be found.
   __device__ static bool may_reach(const LimitedQuery& query, const HalfLeaf& leaf) {
+    if (!(query.norm > 0)) return false;
     const float highest = fminf((query.norm + query.loss) * leaf.norm, query.length * leaf.length);
     return !(highest * kUp + 0x1p-90F < query.kth_bound);
   }
@@ -258,7 +259,8 @@ class Products {
     const HalfLeaf& leaf = segment_of(tile, s).lengths;
     const float limit = __fsub_rd(query.kth_bound, product_error(query, leaf, mirror_.num_attributes));
     // Sums begin with it, so it must not be larger than products can be. Below these it is reached in any case.
-    shared_.limits[tile % 2][s][q] = fmaxf(limit, -2 * query.norm * (leaf.norm + leaf.loss));
+    shared_.limits[tile % 2][s][q] =
+        query.norm > 0 ? fmaxf(limit, -2 * query.norm * (leaf.norm + leaf.loss)) : HUGE_VALF;
   }
   __device__ const Segment& segment_of(std::uint32_t tile, std::uint32_t s) const {
     return shared_.segments[shared_.reached[tile] * kSegments + s];
@@ -288,7 +290,7 @@ class Products {
     end_group_of_copies();  // also of nothing, so that groups can be counted
   }
 
-  // Rows that are not there are read as the last one.
+  // Rows that are not there are read as the last one, or, in a segment without rows, as the leaf's first.
   __device__ void take_sources(std::uint32_t tile, Sources& sources) const {
     const std::uint32_t at = threadIdx.x % kCopiesOfRow * (16 / sizeof(Half));
 #pragma unroll
@@ -296,8 +298,9 @@ class Products {
       const std::uint32_t row = threadIdx.x / kCopiesOfRow + i * kRowsOfCopy;
       if (row < kTileRows) {
         const Segment& of = segment_of(tile, row / kSegmentRows);
-        const std::size_t number =
-            mirror_.first_row(of.leaf) + of.first_row + min(row % kSegmentRows, max(of.num_rows, 1u) - 1);
+        const std::uint32_t in_leaf =
+            of.num_rows == 0 ? 0 : of.first_row + min(row % kSegmentRows, of.num_rows - 1);
+        const std::size_t number = mirror_.first_row(of.leaf) + in_leaf;
         sources.numbers[i] = mirror_.half.rows + number * mirror_.half.stride + at;
       } else {
         sources.numbers[i] = numbers_of_query(row - kTileRows) + at;

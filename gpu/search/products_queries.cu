@@ -31,12 +31,12 @@ __device__ inline bool start_query(const MirrorRef& mirror, const SweepRef& swee
   largest = warp_max(largest);
   swept.base = header.offset + warp_sum(base);
   swept.error_bound = (fabs(header.offset) + warp_sum(size)) * 0x1p-40 + 0x1p-1060;
-  const bool is_usual = largest > 0x1p-900 && largest < 0x1p900;
-  if (!is_usual || !isfinite(swept.base) || !isfinite(swept.error_bound)) return false;
-  half.factor = ldexp(1.0, ilogb(largest) + 1);
   Half* numbers = sweep.half_weights + std::size_t{entry} * mirror.half.stride;
   for (std::uint32_t a = lane; a < mirror.half.stride; a += kWarpSize) numbers[a] = {0};
   __syncwarp();
+  const bool is_usual = largest > 0x1p-900 && largest < 0x1p900;
+  if (!is_usual || !isfinite(swept.base) || !isfinite(swept.error_bound)) return false;
+  half.factor = ldexp(1.0, ilogb(largest) + 1);
   double norm = 0, loss = 0, length = 0;
   for (int t = static_cast<int>(lane); t < header.num_terms; t += kWarpSize) {
     const double number = weight_of(t) / half.factor;

@@ -18,7 +18,7 @@ class LookUpChecks {
  public:
   std::string check(const Index& index, const FieldOracle& oracle, Random& random) {
     for (int q = 0; q < 12; ++q) {
-      Query query = random_field_query(random, oracle, random.chance(0.1));
+      Query query = random_field_query(random, oracle, random.chance(0.1), true);
       query.where = few_ids(oracle, random, query.where);
       if (oracle.refuses(query)) continue;
       const std::vector<Answer> expected = oracle.search(query);

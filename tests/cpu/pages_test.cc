@@ -47,7 +47,7 @@ class PageChecks {
  public:
   std::string check(const Index& index, const FieldOracle& oracle, Random& random) {
     for (int q = 0; q < 4; ++q) {
-      Query query = random_field_query(random, oracle, random.chance(0.1));
+      Query query = random_field_query(random, oracle, random.chance(0.1), true);
       if (oracle.refuses(query)) continue;
       query.k.reset();
       Query whole = query;

@@ -182,7 +182,7 @@ TEST_F(Allocator, SaysWhereThereIsNoMore) {
 }
 
 TEST_F(Allocator, DecidesWhereRowsGo) {
-  const Table table = random_table(random_, ValueClass::uniform_f32, 200'000, 4);
+  const Table table = random_table(random_, ValueClass::uniform_f32, 800'000, 4);
   const Index index = Index::build(table.view());
   const std::size_t all = index.to_device().device_bytes();
   set_device_allocator(std::make_shared<Arena>(all - all / 8));
