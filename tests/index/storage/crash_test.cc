@@ -135,7 +135,7 @@ TEST_P(FaultySave, AFailedSyncIsNotTriedAgain) {
   const Files before = before_save();
   const std::uint64_t num_calls = calls_of_save(&before);
   std::mt19937 random(1);
-  for (std::uint64_t call = 0; call < num_calls; call += test::step_of_states(4)) {
+  for (std::uint64_t call = 0; call < num_calls; call += test::step_of_states(11)) {
     MemoryFileSystem system;
     system.put("index", before);
     system.plan = plan(call);

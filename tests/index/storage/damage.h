@@ -30,9 +30,9 @@ inline const Snapshot& index_to_damage() {
 inline constexpr std::size_t kFirstBytes = 1024;
 
 // Whether an offset in a file is tested: the first ones are, and of the others one in four, under the sanitizers one in
-// sixteen, or all of them if a size is asked for.
+// 64, or all of them if a size is asked for.
 inline bool is_sampled(std::size_t byte) {
-  const std::size_t step = test::kSanitized ? 16 : num_kib(0) > 0 ? 1 : 4;
+  const std::size_t step = test::kSanitized ? 64 : num_kib(0) > 0 ? 1 : 4;
   return byte < kFirstBytes || byte % step == byte / step % step;
 }
 
