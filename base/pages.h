@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/page_size.h"
 #include "base/temporary_files.h"
 
 namespace culmen {
@@ -89,8 +90,8 @@ class PageBuffer {
   // Gives back the memory of values that nobody reads any more, as far as they fill small pages: those are zero afterwards.
   // Not of files.
   void discard(std::size_t first, std::size_t end) {
-    const std::size_t from = (first * sizeof(T) + kPage - 1) / kPage * kPage;
-    const std::size_t to = end * sizeof(T) / kPage * kPage;
+    const std::size_t from = whole_pages(first * sizeof(T));
+    const std::size_t to = end * sizeof(T) / kPageBytes * kPageBytes;
     if (from < to) ::madvise(reinterpret_cast<std::byte*>(data_) + from, to - from, MADV_DONTNEED);
   }
 
@@ -111,7 +112,6 @@ class PageBuffer {
 
  private:
   static constexpr std::size_t kMaxBytes = std::size_t{1} << 47;
-  static constexpr std::size_t kPage = 4096;
 
   void advise(int advice) {
     if (file_bytes_ > 0) ::madvise(data_, file_bytes_, advice);
@@ -121,7 +121,7 @@ class PageBuffer {
   void grow_files(std::size_t num_bytes) {
     if (num_bytes <= file_bytes_) return;
     const std::size_t wanted = std::max(num_bytes, file_bytes_ + file_bytes_ / 8);
-    const std::size_t end = (std::min(wanted, capacity_ * sizeof(T)) + kPage - 1) / kPage * kPage;
+    const std::size_t end = whole_pages(std::min(wanted, capacity_ * sizeof(T)));
     files_->map_at(reinterpret_cast<std::byte*>(data_) + file_bytes_, end - file_bytes_);
     file_bytes_ = end;
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "base/page_size.h"
 #include "culmen/error.h"
 
 namespace culmen {
@@ -18,11 +19,6 @@ namespace {
 
 // Smaller arrays are on the heap: making a file costs more than it saves.
 constexpr std::size_t kLeastBytes = std::size_t{256} << 10;
-constexpr std::size_t kPage = 4096;
-
-std::size_t whole_pages(std::size_t num_bytes) {
-  return (num_bytes + kPage - 1) / kPage * kPage;
-}
 
 class File {
  public:

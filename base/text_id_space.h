@@ -1,4 +1,4 @@
-// Where numbers that stand in for texts lie when nothing is known but their order: apart by equal distances, in the middle
+// Where the numbers of texts lie when nothing is known but their order: apart by equal distances, in the middle
 // half of int64, so that there is room between any two, before the first and after the last.
 #pragma once
 

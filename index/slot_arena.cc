@@ -4,6 +4,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/page_size.h"
+
 namespace culmen {
 namespace {
 
@@ -15,9 +17,8 @@ constexpr std::size_t kMinLeaves = 1 << 16;
 constexpr std::size_t kMinNodes = 1 << 13;
 
 std::size_t memory_of(std::initializer_list<std::size_t> parts, bool is_beside) {
-  constexpr std::size_t kPage = 4096;
   std::size_t bytes = 0;
-  for (const std::size_t part : parts) bytes += is_beside ? part : (part + kPage - 1) / kPage * kPage;
+  for (const std::size_t part : parts) bytes += is_beside ? part : whole_pages(part);
   return bytes;
 }
 

@@ -89,7 +89,7 @@ class DictionaryTexts {
   const Dictionary& texts_;
 };
 
-// Ids that are texts, by the numbers that stand in for them.
+// Ids that are texts, by their numbers.
 class IdTexts {
  public:
   explicit IdTexts(const TextRows& rows) : rows_(rows) {}

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/page_size.h"
 #include "index/column_element.h"
 #include "index/field_key.h"
 
@@ -22,8 +23,7 @@ constexpr std::uint64_t kRowsOfSlice = 1 << 14;
 
 // A hint. What the system reads ahead by itself may be far more than a bucket.
 void will_read(const void* first, std::size_t num_bytes) {
-  constexpr std::uintptr_t kPage = 4096;
-  const auto address = reinterpret_cast<std::uintptr_t>(first), page = address / kPage * kPage;
+  const auto address = reinterpret_cast<std::uintptr_t>(first), page = address / kPageBytes * kPageBytes;
   ::madvise(reinterpret_cast<void*>(page), address - page + num_bytes, MADV_WILLNEED);
 }
 

@@ -18,7 +18,7 @@
 namespace culmen::test {
 namespace {
 
-// The texts of an index by the numbers that stand in for them, in order. Only their order counts, so texts have no letters.
+// The texts of an index by their numbers, in order. Only their order counts, so texts have no letters.
 class Model {
  public:
   std::size_t size() const { return ids_.size(); }
