@@ -26,7 +26,9 @@ class File {
     if (descriptor_ < 0)
       throw IoError("cannot make a temporary file in " + directory + ": " +
                     std::generic_category().message(errno) +
-                    "; name a directory that is there and can be written");
+                    "; name a directory that is there and can be written, and keep it as long as what is "
+                    "built in it is "
+                    "changed");
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -52,7 +54,7 @@ void reserve(const File& file, std::size_t num_bytes, const std::string& directo
   int error = EINTR;
   while (error == EINTR) error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(num_bytes));
   if (error != 0)
-    throw IoError("cannot reserve " + std::to_string(num_bytes >> 20) + " MiB for a temporary file in " +
+    throw IoError("cannot reserve " + std::to_string(num_bytes) + " bytes for a temporary file in " +
                   directory + ": " + std::generic_category().message(error) +
                   "; name a directory with more room");
 }
@@ -86,8 +88,10 @@ void TemporaryFiles::map_at(void* where, std::size_t num_bytes) const {
 
 std::shared_ptr<TemporaryFiles> temporary_files(const std::filesystem::path& directory) {
   if (directory.empty()) return nullptr;
-  const File can_be_made(directory.string());
-  return std::make_shared<TemporaryFiles>(directory.string());
+  const std::string whole =
+      std::filesystem::absolute(directory).string();  // the process may go to another one
+  const File can_be_made(whole);
+  return std::make_shared<TemporaryFiles>(whole);
 }
 
 }  // namespace culmen

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "table/json_lines.h"
 #include "table/text.h"
 
 namespace culmen::io {
@@ -430,6 +431,15 @@ void CsvChunkParser::refuse_ragged() {
             .found = ", found " + std::to_string(found)};
 }
 
+// As it is in the file; of JSON Lines, whose rows are read as CSV, an object again.
+std::string CsvChunkParser::text_of_row(const char* record, const char* next) {
+  const bool is_csv = schema_.is_json_lines && *record != kRefusedLine && fault_.column > 0;
+  if (is_csv && splitter_.split(record, next, true) == RecordState::complete)
+    return object_of_row(schema_.names, splitter_.fields());
+  const std::string_view text(record, static_cast<std::size_t>(next - record));
+  return std::string(text.substr(0, text.find_last_not_of("\r\n") + 1));
+}
+
 // Notes the fault. Returns `next`.
 const char* CsvChunkParser::refuse_row(const char* record, const char* next, CsvRows& rows) {
   const auto count_lines = [&](const char* end) {
@@ -438,8 +448,7 @@ const char* CsvChunkParser::refuse_row(const char* record, const char* next, Csv
   const bool is_located = fault_position_ != nullptr && !schema_.is_json_lines;
   fault_.line = rows.num_lines + (is_located ? count_lines(fault_position_) : 0);
   if (schema_.lists_refused) {
-    const std::string_view text(record, static_cast<std::size_t>(next - record));
-    fault_.row = text.substr(0, text.find_last_not_of("\r\n") + 1);
+    fault_.row = text_of_row(record, next);
     refused_.push_back({rows.next, next});
     rows.dropped_at.push_back(rows.num_rows);
   }

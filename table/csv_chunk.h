@@ -141,6 +141,7 @@ class CsvChunkParser {
   bool refuse_cell(const Target& target, NumberKind kind, std::string_view text);
   const char* refuse_unsplit(const char* record, const char* end, CsvRows& rows);
   void refuse_ragged();
+  std::string text_of_row(const char* record, const char* next);
   const char* refuse_row(const char* record, const char* next, CsvRows& rows);
 
   const CsvSchema& schema_;

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "culmen/error.h"
-#include "table/csv_record.h"
 #include "table/csv_schema.h"
 #include "table/row_lines.h"
 #include "table/text.h"
@@ -24,6 +24,30 @@ constexpr std::size_t kReadBytes = std::size_t{256} << 10;
 
 bool is_json_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
+}
+
+// Of the digits, signs, points and exponents of a token: those that other readers take, too.
+bool is_json_number(std::string_view text) {
+  if (text.find_first_not_of("0123456789+-.eE") != std::string_view::npos) return false;
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const auto take_digits = [&text] {
+    const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(count);
+    return count;
+  };
+  const bool begins_with_0 = text.starts_with('0');
+  const std::size_t num_digits = take_digits();
+  if (num_digits == 0 || (begins_with_0 && num_digits > 1)) return false;
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    if (take_digits() == 0) return false;
+  }
+  if (text.starts_with('e') || text.starts_with('E')) {
+    text.remove_prefix(1);
+    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+    if (take_digits() == 0) return false;
+  }
+  return text.empty();
 }
 
 void append_quoted(std::string_view text, std::string& out) {
@@ -242,8 +266,7 @@ class JsonLinesSource : public ByteSource {
     }
     text = value.raw_json_token();
     while (!text.empty() && (is_json_blank(text.back()) || text.back() == '\n')) text.remove_suffix(1);
-    if (text.find_first_not_of("0123456789+-.eE") != std::string_view::npos)
-      refuse("expected a number of JSON, found " + quote_excerpt(text));
+    if (!is_json_number(text)) refuse("expected a number of JSON, found " + quote_excerpt(text));
     return {text};
   }
 
@@ -346,6 +369,22 @@ class JsonLinesSource : public ByteSource {
 
 std::unique_ptr<ByteSource> csv_of_json_lines(std::unique_ptr<ByteSource> lines, std::string name) {
   return std::make_unique<JsonLinesSource>(std::move(lines), std::move(name));
+}
+
+std::string object_of_row(std::span<const std::string> names, std::span<const CsvField> fields) {
+  using Json = nlohmann::json;
+  const auto text_of = [](std::string_view text) {
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  std::string object = "{", scratch;
+  for (std::size_t i = 0; i < std::min(names.size(), fields.size()); ++i) {
+    const std::string_view value = field_value(fields[i], scratch);
+    if (value.empty() && !fields[i].quoted) continue;
+    if (object.size() > 1) object += ',';
+    object.append(text_of(names[i])) += ':';
+    object.append(fields[i].quoted ? text_of(value) : value);
+  }
+  return object + '}';
 }
 
 FoundDialect dialect_of_json_lines(const ReadOptions& options) {

@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "culmen/table_io.h"
 #include "table/byte_source.h"
 #include "table/csv_parser.h"
+#include "table/csv_record.h"
 #include "table/find_dialect.h"
 
 namespace culmen::io {
@@ -19,6 +21,9 @@ namespace culmen::io {
 // lists and objects; null, and a name that an object lacks, are empty cells. The columns are the names that occur in the first
 // megabyte, or in what has arrived of a pipe. read() throws InputError naming the line for what is no such object.
 std::unique_ptr<ByteSource> csv_of_json_lines(std::unique_ptr<ByteSource> lines, std::string name);
+
+// The object of a row of that CSV, of columns with these names.
+std::string object_of_row(std::span<const std::string> names, std::span<const CsvField> fields);
 
 // How that CSV is written.
 FoundDialect dialect_of_json_lines(const ReadOptions& options);

@@ -32,6 +32,7 @@
 #include "tools/rejects.h"
 #include "tools/streams.h"
 #include "tools/table_hints.h"
+#include "tools/temp_directory_option.h"
 #include "tools/value_text.h"
 #include "tools/whole_number.h"
 
@@ -434,13 +435,11 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
       .add_option("--threads", arguments.build.num_threads, "Threads; never changes the index (default: all)")
       ->transform(whole_number<int>(0))
       ->type_name("T");
-  command
-      .add_option(
-          "--temp-directory", arguments.temp_directory,
-          "For a table larger than memory: where the build keeps it meanwhile, in files that take about\n"
-          "five times its room; a directory on a local disk. Never changes the index, which the CPU\n"
-          "builds (default: in memory)")
-      ->type_name("DIR");
+  add_temp_directory_option(
+      command, arguments.temp_directory,
+      "For a table larger than memory: where the build keeps it meanwhile, in files that take about\n"
+      "five times its room; a directory on a local disk. Never changes the index, which the CPU\n"
+      "builds (default: in memory)");
   command
       .add_option("--device", arguments.device,
                   "cpu, cuda:N for a GPU that builds, or cuda:N,M,... for several that build together;\n"

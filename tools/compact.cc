@@ -11,6 +11,7 @@
 #include "tools/commands.h"
 #include "tools/numbers.h"
 #include "tools/streams.h"
+#include "tools/temp_directory_option.h"
 #include "tools/whole_number.h"
 
 namespace culmen::tools {
@@ -69,11 +70,10 @@ void add_compact(Program& program) {
   command.add_option("--threads", arguments->num_threads, "Threads (default: all)")
       ->transform(whole_number<int>(0))
       ->type_name("T");
-  command
-      .add_option("--temp-directory", arguments->temp_directory,
-                  "For an index larger than memory: where the new one is built, as for culmen build\n"
-                  "(default: in memory)")
-      ->type_name("DIR");
+  add_temp_directory_option(
+      command, arguments->temp_directory,
+      "For an index larger than memory: where the new one is built, as for culmen build\n"
+      "(default: in memory)");
   add_quiet(command, program);
   command.footer(
       "After many changes leaves may be only partly filled: answers stay exact, but the index is larger\n"

@@ -47,7 +47,8 @@ struct BuildOptions {
   // are gone when the index is destroyed. They take about five times the table's room, and should be on a local disk. The
   // system keeps in memory what it has room for; of its own the build then has what grows with partitions, leaves and
   // distinct texts, and not with rows. The rows of the built index are there as well: save it, and open it from its
-  // directory. It never changes a byte of the index. Not with GPUs. Empty: everything is in memory.
+  // directory. As long as that index is changed instead, the directory must stay: changes may need further files. It never
+  // changes a byte of the index. Not with GPUs. Empty: everything is in memory.
   std::filesystem::path temp_directory = {};
   // Called now and then, by one thread, with fraction 0..1. An exception from it aborts the build.
   std::function<void(std::string_view phase, double fraction)> on_progress = {};
@@ -61,7 +62,8 @@ struct SaveOptions {
 struct CompactOptions {
   // As BuildOptions::temp_directory, of an index in a directory: its rows are read a few at a time, and the new one is in
   // temporary files, also while this handle has it. What the handle has in memory stays there until then: open it with
-  // Loading::on_touch. An index of more than 64 attributes with a log is read as a whole. Empty: in memory.
+  // Loading::on_touch. An index of more than 64 attributes with a log is read as a whole. Behind a log the rows are read in
+  // another order than without the directory, and partitions, which are chosen by a sample, may be others. Empty: in memory.
   std::filesystem::path temp_directory = {};
 };
 

@@ -27,9 +27,11 @@ struct GivenType {
 // A row of a text file that is not read: a cell does not fit its column, or the line is no row.
 struct RejectedRow {
   std::uint64_t line = 0;  // of the cell, from 1
-  std::size_t column = 0;  // of the cell, from 1; 0: the whole row
+  // Of the cell, from 1; 0: the whole row. Of JSON Lines the names count in the order in which they first occur.
+  std::size_t column = 0;
   std::string problem = {};
-  std::string text = {};  // the row as it is in the file; of JSON Lines, its values as CSV
+  std::string text =
+      {};  // the row as it is in the file; of JSON Lines an object of the same names and values
 };
 
 struct ReadOptions {

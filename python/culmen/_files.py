@@ -33,8 +33,12 @@ Paths = Path | Sequence[Path]
 
 
 def as_bytes(path: Path | None) -> bytes:
-    """As the extension takes it; b"": none."""
-    return b"" if path is None else os.fsencode(path)
+    """A directory for temporary files as the extension takes it; b"": none."""
+    if path is None:
+        return b""
+    if not isinstance(path, (str, bytes, os.PathLike)) or not os.fsencode(path):
+        raise InvalidArgument(f"temp_directory is a directory, or None: to build in memory; not {path!r}")
+    return os.fsencode(path)
 
 
 _FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}

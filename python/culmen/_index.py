@@ -122,7 +122,8 @@ class Index(Searchable):
                 keeps what it needs, about five times the table, in files that are gone when the index is. The table
                 itself is where it was: from_files reads one into the directory as well, and columns may be
                 numpy.memmap. The rows of the index that is returned are in the files, too: save it, and open it from
-                its directory. It never changes a byte of the index. Not with `device`.
+                its directory; to change the index itself, keep the temporary directory, too. It never changes a byte
+                of the index. Not with `device`.
 
         Raises:
             InputError: for a table that cannot be indexed (infinity, an integer that float64 rounds, an id twice, a

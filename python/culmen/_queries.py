@@ -159,6 +159,6 @@ def integer(name: str, value: Any) -> int:
     """Propagates what the value's own conversion raises."""
     if type(value) is int:
         return value
-    if not hasattr(type(value), "__index__"):
+    if not hasattr(type(value), "__index__") or isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is an integer, not {value!r}")
     return operator.index(value)

@@ -247,6 +247,8 @@ class ShardedSearchable:
         answers = view.engine.ask({s: ("verify", version, deep) for s, version in enumerate(view.versions)})
         faults = []
         for shard, answer in sorted(answers.items()):
+            if isinstance(answer, InvalidArgument):
+                raise answer  # of the call, not of the shard: there is a limit of memory
             found = [str(answer)] if isinstance(answer, Exception) else answer
             faults += [f"{os.path.basename(view.engine.directories[shard])}: {fault}" for fault in found]
         return faults

@@ -96,6 +96,9 @@ def test_a_directory_for_temporary_files_that_is_not_there_is_named(tmp_path):
     missing = tmp_path / "missing"
     with pytest.raises(culmen.IoError, match=f"{missing}: No such file or directory; name a directory that is there"):
         culmen.Index.build({"a": [1.0]}, temp_directory=missing)
+    for wrong in ("", 0, True, ["x"]):
+        with pytest.raises(culmen.InvalidArgument, match="temp_directory is a directory"):
+            culmen.Index.build({"a": [1.0]}, temp_directory=wrong)
 
 
 def test_a_file_that_is_named_twice_is_read_twice(tmp_path):

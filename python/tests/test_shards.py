@@ -1045,6 +1045,10 @@ def test_answers_within_a_limit_of_memory(cluster, tmp_path):
         os.truncate(next((tmp_path / "s" / "shard-1-0").glob("SNAP-*-leaves")), 200)
         with pytest.raises(culmen.Error, match="leaves"):
             index.search([1, 1, 1, 0], 20)
+        with pytest.raises(culmen.InvalidArgument, match="whole index in memory"):
+            index.verify()
     for wrong in ({"writable": True}, {"max_memory": 0}):
         with pytest.raises(culmen.InvalidArgument, match="max_memory"):
             cluster.open(tmp_path / "s", **{"max_memory": 1, **wrong})
+    with pytest.raises(TypeError, match="max_memory is an integer"):
+        cluster.open(tmp_path / "s", max_memory=True)

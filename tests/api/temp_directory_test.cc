@@ -265,15 +265,43 @@ std::string refusal_of(const std::filesystem::path& directory, std::size_t num_r
   return "";
 }
 
+constexpr const char* kRemedy =
+    "; name a directory that is there and can be written, and keep it as long as what is built in it is "
+    "changed";
+
 TEST(TempDirectory, IsNamedIfItCannotBeWritten) {
   const TemporaryDirectory directory;
   const std::filesystem::path missing = directory.path() / "missing", file = directory.path() / "file";
   std::ofstream(file) << "text";
-  EXPECT_EQ(refusal_of(missing), "cannot make a temporary file in " + missing.string() +
-                                     ": No such file or directory; name a directory that is there and can be "
-                                     "written");
-  EXPECT_EQ(refusal_of(file), "cannot make a temporary file in " + file.string() +
-                                  ": Not a directory; name a directory that is there and can be written");
+  EXPECT_EQ(refusal_of(missing),
+            "cannot make a temporary file in " + missing.string() + ": No such file or directory" + kRemedy);
+  EXPECT_EQ(refusal_of(file),
+            "cannot make a temporary file in " + file.string() + ": Not a directory" + kRemedy);
+}
+
+// Changes may need further files.
+TEST(TempDirectory, IsKeptWhileTheIndexIsChanged) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path gone = directory.path() / "gone";
+  std::filesystem::create_directory(gone);
+  Random random(2);
+  const Table table = random_table(random, ValueClass::uniform_f64, 150'000, 3);
+  Index index = Index::build(table.view(), {.temp_directory = gone});
+  std::filesystem::remove(gone);
+  const Query query = {.weights = {1, -2, 3}, .k = 20};
+  const std::vector<Hit> before = index.search(query).hits;
+  const std::array<std::int64_t, 1> first = {before[0].id};
+  try {
+    index.erase(first);
+    ADD_FAILURE() << "no error";
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.what(),
+              "cannot make a temporary file in " + gone.string() + ": No such file or directory" + kRemedy);
+  }
+  EXPECT_EQ(index.search(query).hits, before);
+  std::filesystem::create_directory(gone);
+  index.erase(first);
+  EXPECT_EQ(index.search(query).hits[0], before[1]);
 }
 
 // Room is reserved before anything is written: the limit of a file's size stands for a full disk.
@@ -287,7 +315,7 @@ TEST(TempDirectory, IsNamedIfItIsFull) {
   const std::string refusal = refusal_of(directory.path(), 200'000);
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
-  EXPECT_NE(refusal.find("MiB for a temporary file in " + directory.path().string() + ": "),
+  EXPECT_NE(refusal.find(" bytes for a temporary file in " + directory.path().string() + ": "),
             std::string::npos)
       << refusal;
   EXPECT_NE(refusal.find("; name a directory with more room"), std::string::npos) << refusal;

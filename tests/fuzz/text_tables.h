@@ -147,9 +147,9 @@ inline void check_text(std::string_view text, const TextFormat& format, const Re
   const Outcome whole = read(text, format, options, kOneWindow);
   const culmen::io::CsvTuning tiny{.window_bytes = 1 + sizes / 4u, .chunk_bytes = 1 + sizes % 32u};
   const Outcome cut = read(text, format, options, tiny);
-  // What rows are that are left out may depend on what the first rows suggested.
+  // Which rows are left out may depend on what the first rows suggested, such as the type of the ids.
   const bool has_rejects = !whole.rejected.empty() || !cut.rejected.empty();
-  if (has_rejects && (cut.error.empty() != whole.error.empty() || cut.table.fields != whole.table.fields ||
+  if (has_rejects && (cut.error != whole.error || cut.table.fields != whole.table.fields ||
                       cut.table.attributes != whole.table.attributes))
     return;
   require(cut.rejected == whole.rejected, "the same rows are left out");

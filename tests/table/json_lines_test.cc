@@ -106,6 +106,12 @@ TEST(JsonLines, WhatIsNoObjectIsRefusedWithItsLine) {
   EXPECT_NE(fault_in("{\"a\":1}\n{\"a\":1\n").find("t.jsonl:2: expected an object of JSON: "),
             std::string::npos);
   EXPECT_EQ(fault_in("{\"a\":1}\n{\"a\":nul}\n"), "t.jsonl:2: a word that is none of JSON's");
+  for (const char* number : {"01", "-01", "00", "1.", "-", "1e", "1e+", "1.e5", "1-2", "1.2.3", "--1"})
+    EXPECT_NE(fault_in("{\"a\":1}\n{\"a\":" + std::string(number) + "}\n").find("t.jsonl:2: "),
+              std::string::npos)
+        << number;
+  for (const char* number : {"0", "-0", "0.5", "10", "1e5", "1E-5", "-1.25e+2", "0e0"})
+    EXPECT_EQ(fault_in("{\"a\":1}\n{\"a\":" + std::string(number) + "}\n"), "no exception") << number;
   EXPECT_EQ(fault_in("{}\n{}"), "t.jsonl:1: expected an object with names and values, found none");
   EXPECT_NE(fault_in("{\"a\":1}\n\n{\"a\" 1}\n").find("t.jsonl:3: "), std::string::npos);
   EXPECT_NE(fault_in("{\"a\":tru}\n").find("t.jsonl:1: "), std::string::npos);

@@ -161,9 +161,22 @@ TEST(Rejects, OfJsonLinesAreLines) {
   EXPECT_EQ(column_of(table, 0)[1], 3);
   EXPECT_EQ(table.num_rows, 3u);
   ASSERT_EQ(listed.rows.size(), 3u);
-  EXPECT_EQ(listed.rows, (Strings{"\"x\",", "[1]", "{\"a\":2"}));
+  EXPECT_EQ(listed.rows, (Strings{"{\"a\":\"x\"}", "[1]", "{\"a\":2"}));
   EXPECT_EQ(listed.problems[1], "3:0: expected an object, found \"[1]\"");
   EXPECT_EQ(table.location_of_row(1), "t.jsonl:6");
+}
+
+// What no cell says is left out: null, and a name that the object lacks. Lists are texts in any case.
+TEST(Rejects, OfJsonLinesAreObjectsThatCanBeMended) {
+  const std::string text = R"({"a":1,"b":"","c":"t","d":true,"e":1.50,"f":null}
+{"e":-2e3,"c":"q\"\u00e9\n","a":"x","b":[1, "2"]}
+{"d":false,"a":"\u0001,"}
+)";
+  Listed listed;
+  read_json_lines(std::make_unique<MemorySource>(text), "t.jsonl", listed.options({.attributes = {{"a"}}}),
+                  {});
+  EXPECT_EQ(listed.rows,
+            (Strings{R"({"a":"x","b":"[1, \"2\"]","c":"q\"é\n","e":-2e3})", R"({"a":"\u0001,","d":false})"}));
 }
 
 TEST(Rejects, OfBatchesCountAsRowsToSkip) {

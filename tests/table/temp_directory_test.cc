@@ -135,7 +135,8 @@ TEST(TempDirectory, MustBeThere) {
   const std::string file = folder.write("t.csv", "a\n1\n"), missing = folder.path() + "/missing";
   EXPECT_EQ(error_of<IoError>([&] { static_cast<void>(read_table(file, {.temp_directory = missing})); }),
             "cannot make a temporary file in " + missing +
-                ": No such file or directory; name a directory that is there and can be written");
+                ": No such file or directory; name a directory that is there and can be written, and keep it "
+                "as long as what is built in it is changed");
 }
 
 }  // namespace

@@ -102,8 +102,13 @@ class DialectTest(Case):
         self.assertEqual(list((self.dir / "tmp").iterdir()), [])
         for command in ((*build, "-o", "n.index"), ("compact", "t.index")):
             self.refused(
-                *command, "--temp-directory", "missing", code=1, says="cannot make a temporary file in missing"
+                *command,
+                "--temp-directory",
+                "missing",
+                code=1,
+                says="missing: No such file or directory; name a directory",
             )
+            self.refused(*command, "--temp-directory", "", code=2, says="name a directory, or leave the option out")
 
     def test_json_lines(self):
         self.write("t.jsonl", '{"id": 7, "a": 1.5, "n": "x"}\n{"n": "y", "id": 8, "a": null}\n')
