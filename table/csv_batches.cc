@@ -228,7 +228,7 @@ BatchTotals read_json_lines_in_batches(std::unique_ptr<ByteSource> lines, const 
                                        const ReadOptions& options, const BatchOptions& batches,
                                        const std::function<void(const TableBatch&)>& take,
                                        const CsvTuning& tuning) {
-  const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name);
+  const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name, options);
   return read_found(*csv, name, options, dialect_of_json_lines(options), batches, take, tuning);
 }
 

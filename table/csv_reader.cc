@@ -265,7 +265,7 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
 
 Table read_json_lines(std::unique_ptr<ByteSource> lines, const std::string& name, const ReadOptions& options,
                       const CsvTuning& tuning) {
-  const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name);
+  const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name, options);
   const FoundDialect found = dialect_of_json_lines(options);
   if (options.schema || csv->rewind()) return read_found(*csv, name, options, found, tuning);
   RecordedSource recorded(*csv, temporary_files(options.temp_directory));

@@ -62,10 +62,27 @@ void append_quoted(std::string_view text, std::string& out) {
   out += '"';
 }
 
+// Columns whether the first lines name them or not.
+std::vector<std::string> expected_names(const ReadOptions& options) {
+  std::vector<std::string> names;
+  if (!options.schema || options.is_partial) return names;
+  for (const Attribute& attribute :
+       options.attributes.empty() ? options.schema->attributes : options.attributes)
+    names.push_back(attribute.name);
+  for (const Field& field : options.schema->fields)
+    if (!options.columns || std::ranges::find(*options.columns, field.name) != options.columns->end())
+      names.push_back(field.name);
+  return names;
+}
+
 class JsonLinesSource : public ByteSource {
  public:
-  JsonLinesSource(std::unique_ptr<ByteSource> lines, std::string name)
-      : lines_(std::move(lines)), name_(std::move(name)) {}
+  JsonLinesSource(std::unique_ptr<ByteSource> lines, std::string name, const ReadOptions& options)
+      : lines_(std::move(lines)),
+        name_(std::move(name)),
+        expected_names_(expected_names(options)),
+        has_index_(options.schema.has_value()),
+        has_choice_(options.columns.has_value()) {}
 
   std::size_t read(char* out, std::size_t num_bytes) override {
     std::size_t done = take(out, num_bytes);
@@ -137,6 +154,7 @@ class JsonLinesSource : public ByteSource {
   void transcode() {
     pending_.reserve(pending_.size() + simdjson::SIMDJSON_PADDING);
     if (names_.empty()) find_names();
+    if (!names_.empty() && !has_header_) add_expected_names();
     if (names_.empty()) {
       if (is_at_end_ || pending_.size() > kMaxLineBytes) refuse_nameless_file();
       return;
@@ -221,6 +239,11 @@ class JsonLinesSource : public ByteSource {
     } catch (const RefusedLine& refused) {
       if (names_.empty()) refuse_file(refused.what);  // no object at the beginning
     }
+  }
+
+  void add_expected_names() {
+    for (const std::string& name : expected_names_)
+      if (position_of_.emplace(name, names_.size()).second) names_.push_back(name);
   }
 
   void write_header() {
@@ -330,8 +353,11 @@ class JsonLinesSource : public ByteSource {
       std::size_t position = expected;
       if (position >= names_.size() || names_[position] != name) {
         const auto found = position_of_.find(std::string(name));
-        if (found == position_of_.end())
-          refuse("the name " + quote_excerpt(name) + " does not occur in the first megabyte of the file");
+        if (found == position_of_.end()) {
+          if (!has_choice_) refuse_late_name(name);
+          static_cast<void>(cell_of(value));  // reads it, so that the next member is found
+          return;
+        }
         position = found->second;
       }
       if (cells_[position]) refuse("the name " + quote_excerpt(name) + " appears twice");
@@ -342,6 +368,13 @@ class JsonLinesSource : public ByteSource {
       if (i > 0) ready_ += ',';
       if (cells_[i]) write_cell(*cells_[i]);
     }
+  }
+
+  [[noreturn]] void refuse_late_name(std::string_view name) const {
+    refuse((has_index_
+                ? "the index has no column " + quote_excerpt(name)
+                : "the name " + quote_excerpt(name) + " does not occur in the first megabyte of the file") +
+           "; name the columns to keep, and it is left out");
   }
 
   void write_cell(const Cell& cell) {
@@ -360,6 +393,8 @@ class JsonLinesSource : public ByteSource {
   std::size_t taken_ = 0;
   std::uint64_t line_ = 0;  // the current one, from 1
   bool has_header_ = false, is_at_end_ = false;
+  const std::vector<std::string> expected_names_;
+  const bool has_index_, has_choice_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::size_t> position_of_;
   std::vector<std::optional<Cell>> cells_;
@@ -367,8 +402,9 @@ class JsonLinesSource : public ByteSource {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> csv_of_json_lines(std::unique_ptr<ByteSource> lines, std::string name) {
-  return std::make_unique<JsonLinesSource>(std::move(lines), std::move(name));
+std::unique_ptr<ByteSource> csv_of_json_lines(std::unique_ptr<ByteSource> lines, std::string name,
+                                              const ReadOptions& options) {
+  return std::make_unique<JsonLinesSource>(std::move(lines), std::move(name), options);
 }
 
 std::string object_of_row(std::span<const std::string> names, std::span<const CsvField> fields) {

@@ -129,6 +129,37 @@ TEST(JsonLines, NamesThatComeLateAreRefused) {
   EXPECT_EQ(names_of(read_lines("{\"a\":1}\n{\"b\":1}\n")), (Strings{"a", "b"}));
 }
 
+TEST(JsonLines, NamesThatComeLateAreLeftOutIfNobodyKeepsThem) {
+  std::string text = "{\"a\":1,\"k\":\"x\"}\n";
+  while (text.size() <= kSampleBytes) text += "{\"a\":1}\n";
+  text += "{\"b\":{\"a\":[1,2]},\"a\":2,\"c\":null}\n";
+  const Table table = read_lines(text, {.attributes = {{"a"}}, .columns = Strings{"k"}});
+  EXPECT_EQ(names_of(table), (Strings{"a"}));
+  EXPECT_EQ(fields_of(table), (Strings{"k"}));
+  EXPECT_EQ(column_of(table, 0).back(), 2);
+}
+
+// A name is one of the index whichever lines have it, and may be of no line.
+TEST(JsonLines, NamesOfAnIndexMayComeLate) {
+  ReadOptions options;
+  options.schema = Schema{.attributes = {{"a"}, {"b"}},
+                          .fields = {{"x", FieldRole::filter, {ColumnType::integer}},
+                                     {"y", FieldRole::filter, {ColumnType::text}}}};
+  std::string text = "{\"x\":7}\n";
+  while (text.size() <= kSampleBytes) text += "{\"x\":8}\n";
+  text += "{\"y\":\"z\",\"b\":2,\"a\":1}\n";
+  const Table table = read_lines(text, options);
+  EXPECT_EQ(names_of(table), (Strings{"a", "b"}));
+  EXPECT_EQ(column_of(table, 0).back(), 1);
+  EXPECT_EQ(column_of(table, 1).back(), 2);
+  EXPECT_TRUE(std::isnan(column_of(table, 1)[0]));
+  EXPECT_NE(
+      fault_in(text + "{\"a\":1,\"c\":2}\n", options).find("the index has no column \"c\"; name the columns"),
+      std::string::npos);
+  options.is_partial = true;  // a column that is not there keeps its values
+  EXPECT_EQ(names_of(read_lines("{\"b\":2}\n", options)), (Strings{"b"}));
+}
+
 // Names that only rows after some have.
 TEST(JsonLines, EmptyObjectsBeforeTheFirstNameAreRows) {
   const Table table = read_lines("{}\n{\"a\":1}\n");
