@@ -36,6 +36,8 @@ class Question {
       options_.on_progress = [watch](std::size_t, std::size_t) { watch->look_after_a_while(); };
     if (options_.statistics == nullptr) options_.statistics = &state.statistics_for(query.scale);
     stats_.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
+    if (has_texts() && query.after && !query.after->text)
+      throw InvalidArgument("the ids of the index are texts: `after` needs the text of the last row before");
   }
 
   SearchResult answer() {
@@ -68,7 +70,11 @@ class Question {
     ResolvedQuery query;
   };
 
+  bool has_texts() const { return versions_.front()->id_type == IdType::text; }
+
+  // Numbers that stand in for texts, by which a joint search decides ties, are of one shard each.
   bool suits_joint_search() const {
+    if (has_texts()) return false;
     const bool is_by_bounds = options_.engine == Engine::automatic || options_.engine == Engine::bounded;
     return is_by_bounds &&
            (query_.k.value_or(cpu::kLargeJointK) < cpu::kLargeJointK || query_.min_score.has_value());
@@ -137,9 +143,9 @@ class Question {
       versions_[s] = parts.back().snapshot;  // whose numbers of rows the hits have
       stats_ += parts.back().stats;
       for (std::size_t rank = 0; rank < parts[s].hits.size(); ++rank)
-        hits.push_back({{parts[s].hits[rank], s}, rank});
+        hits.push_back({{parts[s].hits[rank], s, has_texts() ? parts[s].label(rank) : ""}, rank});
     }
-    std::ranges::sort(hits, [](const auto& a, const auto& b) { return ranks_before(a.first, b.first); });
+    std::ranges::sort(hits, [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
     std::map<FieldValue, std::size_t> counts;
     for (const auto& [hit, rank] : hits) {
       if (query_.k && best_.size() == *query_.k) break;
@@ -153,6 +159,13 @@ class Question {
       return part.field(rank, query_.per->column);
     const double value = part.attribute(rank, query_.per->column);
     return std::isnan(value) ? FieldValue() : FieldValue(value);
+  }
+
+  ShardAnswer answer_of(const SearchResult& part, std::uint32_t shard) const {
+    ShardAnswer answer = {shard, 0, part.hits};
+    for (std::size_t rank = 0; rank < part.hits.size() && has_texts(); ++rank)
+      answer.texts.push_back(part.label(rank));
+    return answer;
   }
 
   void ask_each() {
@@ -182,7 +195,7 @@ class Question {
     }();
     if (floor && bound < *floor) return;
     SearchResult part = state_.shards[shard].search(with_floor(query_, floor), options_);
-    const ShardAnswer answers[] = {{shard, 0, std::move(part.hits)}};
+    const ShardAnswer answers[] = {answer_of(part, shard)};
     const std::lock_guard lock(mutex_);
     versions_[shard] = part.snapshot;
     add_to(best_, answers, query_.k);

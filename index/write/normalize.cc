@@ -57,7 +57,7 @@ class Folder {
   void operator()(const WriteBatch::Erase& step) {
     if (!step.ids.empty() && step.ids.data() == nullptr)
       throw InvalidArgument("the ids to erase are a null pointer");
-    if (texts_) throw InvalidArgument("the ids of the index are texts: erase by texts");
+    if (texts_) require_erasable_numbers(s_);
     for (const std::int64_t id : step.ids) erase(state_of(id));
   }
   void operator()(const WriteBatch::EraseTexts& step) {
