@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Set, ValuesView
+from collections.abc import Iterable, Iterator, Sequence, Set, ValuesView
 from typing import Any, Literal
 
 import numpy as np
@@ -190,7 +190,13 @@ def texts_of(given: Any) -> list[str] | None:
     return list(map(str, given))
 
 
-def ids_of_texts(labels: list[str]) -> np.ndarray:
+def text_column(texts: Sequence[str]) -> _core.TextColumn:
+    column = _core.TextColumn()
+    column.append_list(list(texts))
+    return column
+
+
+def ids_of_texts(labels: Sequence[str]) -> np.ndarray:
     """As answers have them."""
     ids = np.empty(len(labels), dtype=object)
     ids[:] = labels

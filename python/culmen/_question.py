@@ -27,7 +27,7 @@ _FEWEST_QUERIES = 2048
 _MOST_QUERIES = 16384
 
 #: Looks up rows in shards of a view: the ids by shard.
-RowsOf = Callable[[View, Mapping[int, np.ndarray]], Mapping[int, Any]]
+RowsOf = Callable[[View, Mapping[int, Any]], Mapping[int, Any]]
 
 
 class Question:
@@ -63,7 +63,9 @@ class Question:
         self._report = report
 
     def answered(self, view: View) -> ShardedResult | ShardedBatchResult:
-        if self._timeout is None and view.open_shards is not None:
+        # Arrays of numbers have no room for texts.
+        is_for_arrays = self._is_one or not view.schema.has_text_ids
+        if self._timeout is None and is_for_arrays and view.open_shards is not None:
             return self._answered_here(view, view.open_shards)
         start = time.perf_counter()
         deadline = None if self._timeout is None else time.monotonic() + self._timeout

@@ -250,7 +250,3 @@ def test_what_is_refused(index, tmp_path):
         build({"a": [1.0]}, id=[7]).upsert({"id": ["x"], "a": [2.0]})
     with pytest.raises(culmen.InputError, match="texts"):
         index.erase([1])
-    with pytest.raises(culmen.InvalidArgument, match="cannot have text ids"):
-        culmen.ShardedIndex.build(pa.table(TABLE), tmp_path / "s", shards=2, id="sku", id_type="text")
-    with pytest.raises(culmen.InputError, match="ids are integers"):
-        culmen.ShardedIndex.build(pa.table(TABLE), tmp_path / "s", shards=2, id="sku")
