@@ -8,6 +8,7 @@ with an id is to be kept, a round before that leaves out the others.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -391,6 +392,7 @@ class Coordinator:
             raise InvalidArgument("label names a column of the files")
         if options.duplicates not in ("error", "first", "last"):
             raise InvalidArgument(f'duplicates is "error", "first" or "last", not {options.duplicates!r}')
+        is_new = not os.path.exists(self._directory)
         generation = _next_generation(self._directory, self._overwrite)
         folder = os.path.join(self._directory, f"pieces-{uuid.uuid4().hex}")
         os.makedirs(folder)
@@ -407,6 +409,9 @@ class Coordinator:
             self._build_shards(generation, folder, plan, reports)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+            if is_new:
+                with contextlib.suppress(OSError):  # of a build that has not failed it is not empty
+                    os.rmdir(self._directory)
 
     def _of_distinct(self, plan: Plan, options: BuildOptions, folder: str) -> Plan:
         """The plan for one row of each id."""

@@ -985,7 +985,7 @@ def test_changes_of_text_ids_are_those_of_one_index(cluster, tmp_path):
             new = {name: [*values, *values] for name, values in some_rows(5).items()}
             new["sku"] = [f"new {sku}" for sku in new["sku"]]
             keep = str(rng.choice(["first", "last"]))
-            index.erase(new["sku"]), whole.erase(new["sku"])
+            assert index.erase(new["sku"]) == whole.erase(new["sku"])
             assert_same_change(index.insert(new, duplicates=keep), whole.insert(new, duplicates=keep))
             batched = some_rows(9)
             with index.batch() as batch, whole.batch() as of_whole:
@@ -1011,6 +1011,16 @@ def test_changes_of_text_ids_are_those_of_one_index(cluster, tmp_path):
         ask_both(reader, whole, rng, 5, with_rows=1, wheres=TEXT_WHERE)
     culmen.ShardedIndex.rebalance(tmp_path / "s", 4)
     ask_both(cluster.open(tmp_path / "s"), whole, rng, 10, with_rows=1, wheres=TEXT_WHERE)
+
+
+def test_a_build_that_fails_leaves_no_directory(cluster, tmp_path):
+    table = pa.table({"id": [1, 2, 1], "a": [1.0, 2.0, 3.0]})
+    (tmp_path / "empty").mkdir()
+    for name in ("new", "empty"):
+        for options in ({"id": "nothing"}, {"id": "id"}, {"id": "id", "label": "a"}):
+            with pytest.raises(culmen.Error):
+                cluster.build(table, tmp_path / name, ["a"], shards=2, **options)
+            assert os.listdir(tmp_path) == ["empty"] and os.listdir(tmp_path / "empty") == []
 
 
 @pytest.mark.parametrize("keep", ["first", "last"])
