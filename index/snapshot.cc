@@ -123,11 +123,11 @@ const std::vector<Spread>& Snapshot::spreads() const {
   return *spreads_;
 }
 
-const TextRows& Snapshot::text_rows() const {
+std::shared_ptr<const TextRows> Snapshot::shared_text_rows() const {
   lock_isolated(text_rows_mutex_, [this] {
     if (text_rows_ == nullptr) text_rows_ = std::make_shared<const TextRows>(*this);
   });
-  return *text_rows_;
+  return text_rows_;
 }
 
 }  // namespace culmen

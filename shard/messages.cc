@@ -76,12 +76,30 @@ Literal read_literal(ByteReader& in) {
   return in.text();
 }
 
-// A filter of kind id_set whose set is of uint64; other filters are written with their kind.
+// Filters of kind id_set whose set is of uint64, or of texts; other filters are written with their kind.
 constexpr auto kUint64Set = static_cast<Filter::Kind>(static_cast<int>(Filter::Kind::negation) + 1);
+constexpr auto kTextSet = static_cast<Filter::Kind>(static_cast<int>(Filter::Kind::negation) + 2);
+
+Filter::Kind kind_of(const Filter& filter) {
+  if (filter.kind() != Filter::Kind::id_set || filter.ids().type() == IdType::int64) return filter.kind();
+  return filter.ids().type() == IdType::uint64 ? kUint64Set : kTextSet;
+}
+
+void write_texts(const std::vector<std::string>& texts, ByteWriter& out) {
+  out.number(static_cast<std::uint64_t>(texts.size()));
+  for (const std::string& text : texts) out.text(text);
+}
+
+std::vector<std::string> read_texts(ByteReader& in) {
+  std::vector<std::string> texts(in.count(sizeof(std::uint64_t)));
+  for (std::string& text : texts) text = in.text();
+  return texts;
+}
 
 void write_filter(const Filter& filter, ByteWriter& out) {
-  const bool is_uint64_set = filter.kind() == Filter::Kind::id_set && filter.ids().type() == IdType::uint64;
-  out.choice(is_uint64_set ? kUint64Set : filter.kind());
+  const Filter::Kind kind = kind_of(filter);
+  out.choice(kind);
+  if (kind == kTextSet) return write_texts(filter.ids().texts(), out);
   if (filter.kind() == Filter::Kind::condition) {
     const Condition& condition = filter.condition();
     write_column(condition.column, out);
@@ -107,12 +125,16 @@ Filter read_condition(ByteReader& in) {
 
 // depth: what is left for the parts.
 Filter read_filter(ByteReader& in, int depth) {
-  const auto kind = in.choice(kUint64Set);
+  const auto kind = in.choice(kTextSet);
   if (kind == Filter::Kind::condition) return read_condition(in);
   if (kind == Filter::Kind::id_set || kind == kUint64Set) {
     const std::string bytes = in.text();
     const IdType type = kind == kUint64Set ? IdType::uint64 : IdType::int64;
     return Filter::ids_in(IdSet::from_bytes(std::as_bytes(std::span(bytes)), type));
+  }
+  if (kind == kTextSet) {
+    const std::vector<std::string> texts = read_texts(in);
+    return Filter::ids_in(IdSet(std::vector<std::string_view>(texts.begin(), texts.end())));
   }
   const std::size_t count = in.count(1);
   if (depth == 0 && count > 0) in.fail("have a filter that is nested too deep");
@@ -310,8 +332,7 @@ std::vector<std::byte> encode(std::span<const ShardAnswer> answers) {
       out.number(hit.score);
       out.number(hit.row);
     }
-    out.number(static_cast<std::uint64_t>(answer.texts.size()));
-    for (const std::string& text : answer.texts) out.text(text);
+    write_texts(answer.texts, out);
   }
   return out.take();
 }
@@ -330,8 +351,7 @@ std::vector<ShardAnswer> decode_answers(std::span<const std::byte> bytes) {
     }
     if (!std::ranges::all_of(answer.hits, [](const Hit& hit) { return std::isfinite(hit.score); }))
       in.fail("have a score that is no number");
-    answer.texts.resize(in.count(sizeof(std::uint64_t)));
-    for (std::string& text : answer.texts) text = in.text();
+    answer.texts = read_texts(in);
     if (!answer.texts.empty() && answer.texts.size() != answer.hits.size())
       in.fail("have texts for some of the hits");
     std::vector<ShardHit> hits;

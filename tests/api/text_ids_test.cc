@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "culmen/error.h"
+#include "culmen/id_set.h"
 #include "culmen/index.h"
 #include "culmen/row_reader.h"
 #include "culmen/update.h"
@@ -35,9 +36,7 @@ void check_sku_searches(const Index& live, const Skus& rows, Random& random, boo
   std::vector<std::string_view> named;
   for (const auto& row : rows)
     if (random.chance(0.3)) named.push_back(row.first);
-  std::vector<std::int64_t> wanted;
-  for (const TextPlace& place : index.find_texts(named)) wanted.push_back(place.id);
-  const IdSet set(wanted, IdType::text);
+  const IdSet set(named);
   const auto is_named = [&](const std::string& text) { return std::ranges::binary_search(named, text); };
   for (const Engine engine : kEngines) {
     if (has_limit && engine == Engine::ta) continue;
@@ -364,6 +363,48 @@ TEST(TextIds, WhatDoesNotFitIsRefused) {
   expect_says(problem_of<InvalidArgument>(search(Filter::ids_in(IdSet(ids)))), "those of the index text");
   expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(id_text(7, IdType::text)); }), "stand in");
   EXPECT_EQ(index.version(), 1u);
+}
+
+TEST(TextIds, SetsAreOfTexts) {
+  const std::vector<std::string_view> texts = {"b", "a", "b"};
+  const IdSet set(texts);
+  EXPECT_EQ(set.type(), IdType::text);
+  EXPECT_EQ(set.size(), 2u);
+  EXPECT_TRUE(set.contains("a"));
+  EXPECT_FALSE(set.contains("c"));
+  EXPECT_EQ(set.texts(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(set == IdSet(std::span(texts).first(2)));
+  EXPECT_FALSE(set == IdSet(std::span(texts).first(1)));
+  EXPECT_EQ((!Filter::ids_in(set)).text(), "not id in {2 ids}");
+  const std::int64_t numbers[] = {1};
+  const IdRange ranges[] = {{1, 2}};
+  const std::string refusal = "make the set of the texts themselves";
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(IdSet(numbers, IdType::text)); }), refusal);
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(IdSet::of_ranges(ranges, IdType::text)); }),
+              refusal);
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(IdSet::from_bytes({}, IdType::text)); }),
+              refusal);
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(set.to_bytes()); }), refusal);
+}
+
+// The same set in searches of versions that others replace, of which some share an address.
+TEST(TextIds, ASetIsLookedUpInEachVersion) {
+  Random random(4);
+  const std::vector<std::string_view> texts = {"mz", "maz", "n"};
+  const IdSet set(texts);
+  const auto is_in_set = [&](const std::string& text) { return set.contains(text); };
+  for (int round = 0; round < 20; ++round) {
+    Skus rows = random_skus(random, 30);
+    rows["n"] = sku_values(random);
+    Index index = Index::build(SkuTable(rows, random).view());
+    const Query query{.weights = {1, 1}, .k = 40, .where = Filter::ids_in(set)};
+    for (int depth = 0; depth < 40; ++depth) {
+      EXPECT_EQ(skus_of(index.search(query)), best_skus(rows, query.weights, 40, is_in_set));
+      const Skus row = {{nested_text(depth % 20), sku_values(random)}};
+      index.upsert(SkuTable(row, random).view());
+      rows.insert_or_assign(row.begin()->first, row.begin()->second);
+    }
+  }
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -145,6 +147,16 @@ TEST(ShardMessages, NumbersBeyondInt64ComeBack) {
   const Filter filter = id_col() >= LargeInteger{std::uint64_t{1} << 63} &&
                         !Filter::ids_in(IdSet(ids, IdType::uint64)) && Filter::ids_in(IdSet(ids));
   EXPECT_EQ(decode_filter(encode(filter)), filter);
+}
+
+TEST(ShardMessages, SetsOfTextsComeBack) {
+  const std::vector<std::string_view> texts = {"b", "", "A-1", "b"};
+  const Filter filter = Filter::ids_in(IdSet(texts)) || !Filter::ids_in(IdSet(std::span(texts).first(1)));
+  const Filter back = decode_filter(encode(filter));
+  EXPECT_EQ(back, filter);
+  EXPECT_EQ(back.parts().front().ids().texts(), (std::vector<std::string>{"", "A-1", "b"}));
+  Random random(1);
+  expect_typed_errors(random, encode(filter), [](auto b) { return decode_filter(b); });
 }
 
 TEST(ShardMessages, EqualFiltersTakeRoomOnce) {

@@ -46,6 +46,9 @@ class TextShardsTrial {
   std::filesystem::path directory() const { return temporary_.path() / "shards"; }
 
   void build() {
+    std::vector<std::string> texts;
+    for (int i = random_.between(0, 200); i > 0; --i) texts.push_back(random_text(random_));
+    some_ids_ = IdSet(std::vector<std::string_view>(texts.begin(), texts.end()));
     rows_ = random_skus(random_, random_.pick({0, 1, 5, 60, 400}));
     const SkuTable table(rows_, random_);
     ShardedBuildOptions options{.num_shards = random_.pick<std::uint32_t>({1, 2, 3, 7})};
@@ -101,9 +104,13 @@ class TextShardsTrial {
 
   Filter random_condition() {
     const std::string text = some_text();
-    switch (random_.between(0, 6)) {
+    switch (random_.between(0, 8)) {
       case 0:
         return id_col() == text;
+      case 7:
+        return Filter::ids_in(some_ids_);
+      case 8:
+        return !Filter::ids_in(some_ids_) && col("f") <= 4;
       case 1:
         return id_col() < text;
       case 2:
@@ -223,6 +230,7 @@ class TextShardsTrial {
   const TemporaryDirectory temporary_;
   Random random_;
   Skus rows_;
+  IdSet some_ids_;  // one set for all versions
   std::optional<Index> one_;
   std::optional<ShardedIndex> sharded_;
   std::uint64_t num_hits_ = 0;
@@ -341,7 +349,8 @@ TEST(TextShards, CallsOfNumbersAreRefused) {
   page.after = Cursor{1, 2};
   EXPECT_EQ(refused([&] { static_cast<void>(index.search(page)); }),
             "the ids of the index are texts: `after` needs the text of the last row before");
-  EXPECT_EQ(refused([&] { index.erase(ids); }), "the ids of the index are texts: erase by texts");
+  for (const std::vector<std::int64_t>& some : {ids, {}})
+    EXPECT_EQ(refused([&] { index.erase(some); }), "the ids of the index are texts: erase by texts");
   EXPECT_EQ(refused([&] { static_cast<void>(index.reserve_ids(1)); }),
             "an index whose ids are text assigns none: give the rows ids");
   EXPECT_EQ(index.erase(std::vector<std::string_view>{"x", "none"}), 1u);
