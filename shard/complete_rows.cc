@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/excerpt.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
@@ -27,7 +28,7 @@ void check_names(const TableView& table, const Schema& schema) {
 }
 
 std::string name_of(const TableView& table, std::size_t row) {
-  if (table.id_type == IdType::text) return '"' + std::string(table.labels[row]) + '"';
+  if (table.id_type == IdType::text) return quote_excerpt(table.labels[row]);
   return id_text(table.ids[row], table.id_type);
 }
 

@@ -50,6 +50,8 @@ def read_any_ids(
 IdType = Literal["int64", "uint64", "text"]
 TOP_BIT = np.uint64(1 << 63)
 
+_MOST_SHOWN = 40  # characters
+
 #: Of one row or of several.
 Ids = int | str | Iterable[int] | Iterable[str] | np.ndarray
 
@@ -158,6 +160,12 @@ def any_id_of(given: Any, id_type: IdType) -> int | str | None:
 
 
 def as_ids(ids: Ids, id_type: IdType) -> np.ndarray | list[str]:
+def shown_id(given: Any) -> str:
+    """For a message."""
+    text = str(given)
+    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
+
+
     if id_type == "text":
         return _given_texts(ids)
     return encoded(_given_numbers(ids), id_type)

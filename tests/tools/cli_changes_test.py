@@ -993,7 +993,7 @@ class TextIdsTest(Case):
         self.refused("query", "index", "-w", "a=1", "-o", "ids.npy", code=2, says="write csv, json or jsonl")
         self.refused("export", "index", "ids.npy", code=2, says="write csv, json or jsonl")
         self.refused("query", "index", "-w", "a=1", "--where", "id = 7", code=2, says="id holds texts")
-        self.refused("query", "index", "-w", "a=1", "--why", "none", code=2, says="no row with the id none")
+        self.refused("query", "index", "-w", "a=1", "--why", "none", code=2, says='no row with the id "none"')
         self.table([("x", 1), ("y", 2), ("x", 3)])
         self.refused("build", "table.csv", "-o", "twice", "--id", "sku", code=3, says='id "x" stands in rows 1 and 3')
         self.culmen("build", "table.csv", "-o", "twice", "--id", "sku", "--duplicates", "last")
