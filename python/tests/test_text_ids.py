@@ -232,7 +232,7 @@ def test_an_empty_index_takes_texts():
 
 def test_what_is_refused(index, tmp_path):
     build = culmen.Index.build
-    with pytest.raises(culmen.InputError, match='id "x" stands in rows 1 and 3'):
+    with pytest.raises(culmen.InputError, match='row 3: id "x" stands in row 1 as well'):
         build({"a": [1, 2, 3]}, id=["x", "y", "x"])
     assert build({"a": [1, 2, 3]}, id=["x", "y", "x"], duplicates="last").get("x")["a"] == 3
     with pytest.raises(culmen.InputError, match="no value"):

@@ -293,8 +293,8 @@ TEST(TextIds, ADirectoryIsTheSameWhateverTheThreads) {
 TEST(TextIds, OneOfSeveralRowsWithATextIsKept) {
   SkuTable table({}, *std::make_unique<Random>(1));
   for (const double a : {1.0, 2.0, 3.0}) table.add(a == 2 ? "x" : "y", {{a, 0}, {}});
-  expect_says(problem_of<InputError>([&] { static_cast<void>(Index::build(table.view())); }),
-              "id \"y\" stands in rows 1 and 3; ids must be unique");
+  expect_says(problem_of<RowError>([&] { static_cast<void>(Index::build(table.view())); }),
+              "row 3: id \"y\" stands in row 1 as well; ids must be unique");
   for (const Duplicates duplicates : {Duplicates::first, Duplicates::last}) {
     const double kept = duplicates == Duplicates::first ? 1 : 3;
     const Index built = Index::build(table.view(), {.duplicates = duplicates});

@@ -311,7 +311,7 @@ TEST(TextShards, OneOfSeveralRowsWithATextIsKept) {
   ShardedBuildOptions options{.num_shards = 3};
   EXPECT_EQ(
       refusal_of<InputError>([&] { ShardedIndex::build(table.view(), temporary.path() / "none", options); }),
-      "id \"y\" stands in rows 1 and 3; ids must be unique");
+      "row 3: id \"y\" stands in row 1 as well; ids must be unique");
   EXPECT_FALSE(std::filesystem::exists(temporary.path() / "none"));
   for (const Duplicates duplicates : {Duplicates::first, Duplicates::last}) {
     options.build.duplicates = duplicates;

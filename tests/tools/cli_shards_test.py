@@ -204,7 +204,7 @@ class TextShardsTest(Case):
     def test_a_text_that_is_there_twice(self):
         self.write_rows("twice.csv", [("x", "Brno", 1), ("y", "Brno", 2), ("x", "Brno", 3)])
         command = ("build", "twice.csv", "-o", "twice", "--id", "sku", "--shards", "3")
-        self.refused(*command, code=3, says='id "x" stands in rows 1 and 3')
+        self.refused(*command, code=3, says='twice.csv:4: id "x" stands in row 1 as well; ids must be unique')
         self.assertFalse((self.dir / "twice").exists())
         self.culmen(*command, "--duplicates", "last")
         self.assertEqual(self.culmen("get", "twice", "--ids", "x")[0], "sku,price,city\nx,3,Brno\n")
