@@ -171,6 +171,7 @@ class TextShardsTest(Case):
         self.write("weights.csv", "price\n1\n-1\n0.5\n")
         self.both("query", "--weights-file", "weights.csv", "-k", "4", "--format", "csv")
         self.both("get", "--ids", "é3,none,A-9,日7")
+        self.assertIn('"c""3"', self.both("get", "--ids", 'A-9,"b,3", "c""3"'))
         one, many = (self.culmen("export", directory)[0] for directory in ("one", "many"))
         self.assertEqual(sorted(one.splitlines()), sorted(many.splitlines()))
 
