@@ -33,7 +33,7 @@ class Merged:
         self.asked = asked
         self._ks = ks
         ids = [a.part.ids for a in asked]
-        #: Ids that are texts, ascending; then `ids` has their positions here, as the numbers of two shards do not compare.
+        #: Ids that are texts, ascending; then `ids` has their positions here: numbers of two shards do not compare.
         self.texts: np.ndarray | None = None
         if any(a.part.texts is not None for a in asked):
             self.texts, ids = _positions_of_texts([a.part.texts or () for a in asked])
@@ -67,8 +67,8 @@ class Merged:
 
 
 def _positions_of_texts(parts: Sequence[Sequence[str]]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The texts of all parts, ascending, and those of each part by their positions. Texts in Unicode are in the order of
-    their bytes."""
+    """The texts of all parts, ascending, and those of each part by their positions. Python's order of texts is that of
+    their bytes in UTF-8."""
     texts, positions = np.unique(ids_of_texts([text for part in parts for text in part]), return_inverse=True)
     ends = np.cumsum([len(part) for part in parts])
     return texts, np.split(positions.astype(np.int64), ends[:-1])

@@ -76,8 +76,8 @@ class ShardedIndex(ShardedSearchable):
             table: Parquet or Arrow files, as for Index.from_files, or a table with names, as for Index.build. Needs
                 pyarrow.
             shards: how many.
-            id_type: "uint64" for ids from 0 to 2^64 - 1; otherwise one of 2^63 or more is an error. A column of texts is
-                "text" by default.
+            id_type: "uint64" for ids from 0 to 2^64 - 1; otherwise one of 2^63 or more is an error. A column of texts
+                is "text" by default.
             overwrite: replaces a sharded index that is in the directory. Who has it open keeps it.
             cluster: the column that rows are grouped by within each shard.
 
