@@ -222,8 +222,8 @@ def _from_datetimes(values: np.ndarray, name: str) -> Column:
 
 # ---- Python's objects
 
-#: What to do with ids that are no integers of 64 bits.
-TEXTS_INSTEAD = ': give such ids as texts, with id_type="text"'
+#: Of ids that are no integers of 64 bits.
+TEXTS_INSTEAD = ': an index of id_type="text" has other ids, as texts'
 
 
 def is_missing(value: Any) -> bool:
