@@ -18,6 +18,7 @@
 #include "cpu/topk.h"
 #include "culmen/error.h"
 #include "culmen/shard_messages.h"
+#include "index/read_session.h"
 #include "index/write/log_beside.h"
 #include "query/few_ids.h"
 #include "query/resolve.h"
@@ -72,9 +73,7 @@ class Question {
 
   bool has_texts() const { return versions_.front()->id_type == IdType::text; }
 
-  // Numbers that stand in for texts, by which a joint search decides ties, are of one shard each.
   bool suits_joint_search() const {
-    if (has_texts()) return false;
     const bool is_by_bounds = options_.engine == Engine::automatic || options_.engine == Engine::bounded;
     return is_by_bounds &&
            (query_.k.value_or(cpu::kLargeJointK) < cpu::kLargeJointK || query_.min_score.has_value());
@@ -83,7 +82,9 @@ class Question {
   // Which a shard looks up.
   static bool has_few_ids(const ResolvedQuery& query) { return few_ids_of(query).has_value(); }
 
-  // Returns false if the best so far are not yet the answer. Every shard checks the query.
+  // Returns false if the best so far are not yet the answer. Every shard checks the query. A joint search decides ties by
+  // numbers, and those that stand in for texts are of one shard each. So of texts it is asked for one row more, which tells
+  // whether a tie decided what the last row is.
   bool ask_jointly() {
     const FloatingPointScope floating_point;
     const std::vector<Tree> all = all_trees();
@@ -100,15 +101,24 @@ class Question {
       searched.push_back(&tree);
     }
     if (query_.k) k = std::min(k, *query_.k);
-    const cpu::JointAnswer found = cpu::search_jointly(trees, k, cpu::kMostJointVisits, stats_);
+    const cpu::JointAnswer found =
+        cpu::search_jointly(trees, k + (has_texts() ? 1 : 0), cpu::kMostJointVisits, stats_);
+    const bool is_tied = found.hits.size() > k && found.hits[k].score == found.hits[k - 1].score;
+    const bool is_answer = found.finished && !is_tied;
     // A shard with LoggedRows may be asked in another form, with other numbers of rows.
-    if (!found.finished && all.size() > versions_.size()) return false;
-    for (std::size_t i = 0; i < found.hits.size(); ++i) {
-      const Tree& tree = *searched[found.trees[i]];
-      best_.push_back({found.hits[i], tree.shard});
-      best_.back().row += tree.first_row;
-    }
-    return found.finished;
+    if (!is_answer && all.size() > versions_.size()) return false;
+    for (std::size_t i = 0; i < found.hits.size(); ++i) add_hit(found.hits[i], *searched[found.trees[i]]);
+    if (has_texts()) std::ranges::sort(best_, comes_before);
+    if (best_.size() > k) best_.resize(k);
+    return is_answer;
+  }
+
+  void add_hit(const Hit& hit, const Tree& tree) {
+    best_.push_back({hit, tree.shard});
+    best_.back().row += tree.first_row;
+    if (!has_texts()) return;
+    const ReadSession session(*tree.snapshot);
+    best_.back().text = tree.snapshot->label(hit.row);
   }
 
   // Those of all shards: one each, or the two of a version with LoggedRows.

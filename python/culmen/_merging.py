@@ -259,6 +259,21 @@ class _Rows:
         return selected_rows(rows, np.argsort(order, kind="stable"))
 
 
+class ManyOfTexts:
+    """The answers of open shards to many queries, whose ids are texts. `ids` are positions in `texts`."""
+
+    def __init__(self, answers: _core.ManyAnswers) -> None:
+        self.ids, self.scores, self.counts = answers.ids, answers.scores, answers.counts
+        self.version = answers.version
+        self.texts = ids_of_texts(answers.texts or [])
+        self.index = self
+        self._shards: Any = answers.index
+
+    def get(self, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
+        """As the extension's Index.get."""
+        return self._shards.get_texts(self.texts[ids].tolist(), field_kinds)
+
+
 class ShardedBatchResult(_OfShards, BatchResult):
     """The answers to many queries of a sharded index: a BatchResult. Rows are looked up in the shards, which fails once
     these have changed too often since.

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._merging import Asked, Many, Merged, MergedAnswer, Origin, ShardedBatchResult, ShardedResult
+from ._merging import Asked, Many, ManyOfTexts, Merged, MergedAnswer, Origin, ShardedBatchResult, ShardedResult
 from ._progress import Progress
 from ._queries import as_matrix, by_name, check_types, in_numbers, integer, is_matrix
 from ._rounds import Rounds
@@ -63,9 +63,7 @@ class Question:
         self._report = report
 
     def answered(self, view: View) -> ShardedResult | ShardedBatchResult:
-        # Arrays of numbers have no room for texts.
-        is_for_arrays = self._is_one or not view.schema.has_text_ids
-        if self._timeout is None and is_for_arrays and view.open_shards is not None:
+        if self._timeout is None and view.open_shards is not None:
             return self._answered_here(view, view.open_shards)
         start = time.perf_counter()
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
@@ -93,7 +91,7 @@ class Question:
             return ShardedResult(answer, origin)
         matrix = as_matrix(self._weights, view.schema.names)
         answers = self._wanted(len(matrix)).search(shards, matrix, *self._others, self._report)
-        return ShardedBatchResult(answers, origin)
+        return ShardedBatchResult(ManyOfTexts(answers) if view.schema.has_text_ids else answers, origin)
 
     def _wanted(self, num_queries: int) -> Wanted:
         if self._has_lists:

@@ -439,7 +439,8 @@ void bind_shard_calls(nb::module_& module) {
       .def("search_each", search_each_in_shards, nb::arg("weights"), nb::arg("ks"), nb::arg("wheres"),
            nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"), nb::arg("engine"),
            nb::arg("num_threads"), nb::arg("progress").none())
-      .def("get", rows_of_ids<ShardedIndex>);
+      .def("get", rows_of_ids<ShardedIndex>)
+      .def("get_texts", rows_of_texts<ShardedIndex>);
   module.def("merge_parts", merge_parts, nb::arg("parts"), nb::arg("ks"));
   module.def(
       "statistics",
