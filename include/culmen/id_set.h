@@ -20,7 +20,7 @@
 namespace culmen {
 
 class IdBitmap;
-class Snapshot;
+struct Snapshot;
 class TextIds;
 
 // Both ends included.
