@@ -115,7 +115,8 @@ void ShardedIndex::rebalance(const std::filesystem::path& directory, std::uint32
   const BuildOptions of_new = options_of_new(options, old.columns());
   ShardManifest next = before;
   ++next.generation;
-  next.next_id = std::max(before.next_id, old.columns().next_id);
+  if (old.columns().id_type == IdType::int64)  // others are not assigned
+    next.next_id = std::max(before.next_id, old.columns().next_id);
   write_generation(*files, std::move(next), num_shards, [&](std::uint32_t s, const std::string& path) {
     return save_shard(old.build(s, num_shards, of_new), path);
   });

@@ -380,7 +380,7 @@ IndexInfo ShardedIndex::info(Scale scale) const {
     }
     whole.attributes[i].quantiles = of.quantiles;
   }
-  whole.next_id = std::max(whole.next_id, state->next_id);
+  if (whole.id_type == IdType::int64) whole.next_id = std::max(whole.next_id, state->next_id);
   whole.uuid = hex_of(state->uuid);
   whole.version = state->version();
   return whole;

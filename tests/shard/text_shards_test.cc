@@ -86,6 +86,7 @@ class TextShardsTrial {
     EXPECT_EQ(shards.verify(), std::vector<std::string>{});
     EXPECT_EQ(shards.info().num_rows, rows_.size());
     EXPECT_EQ(shards.schema().id_type, IdType::text);
+    EXPECT_EQ(shards.info().next_id, 0);
     std::vector<Query> queries;
     for (int q = 0; q < 12; ++q) {
       queries.push_back(random_query());
