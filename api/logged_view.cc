@@ -52,6 +52,11 @@ void add_for_scale(const Snapshot& version, std::size_t attribute, Scale scale, 
   if (scale == Scale::rank) of.quantiles = version.known_quantiles()[attribute];
 }
 
+IdSet erased_ids(const Snapshot& version) {
+  const std::span<const std::int64_t> erased = version.logged->erased;
+  return version.id_type == IdType::text ? IdSet::of_stand_ins(erased) : IdSet(erased, version.id_type);
+}
+
 }  // namespace
 
 TableStatistics statistics_of(const Snapshot& s, Scale scale) {
@@ -72,8 +77,7 @@ TableStatistics statistics_of(const Snapshot& s, Scale scale) {
 }
 
 LoggedView::LoggedView(const Snapshot& version)
-    : has_erased_(!version.logged->erased.empty()),
-      kept_(!Filter::ids_in(IdSet(version.logged->erased, version.id_type))) {
+    : has_erased_(!version.logged->erased.empty()), kept_(!Filter::ids_in(erased_ids(version))) {
   const FloatingPointScope floating_point;
   const TableStatistics parts[] = {statistics_of_base(*version.logged), statistics_of(*version.logged->rows)};
   statistics_ = merge(parts);

@@ -21,7 +21,7 @@ inline Query without_page(Query query) {
 
 inline Filter is_id(std::int64_t id, IdType type) {
   const std::int64_t ids[] = {id};
-  return Filter::ids_in(IdSet(ids, type));
+  return Filter::ids_in(type == IdType::text ? IdSet::of_stand_ins(ids) : IdSet(ids, type));
 }
 
 // Answered by the row that passes the filter, which one does, if it is in the order.

@@ -65,8 +65,13 @@ class AnyIndex {
   std::vector<SearchResult> search(std::span<const Query> queries, const SearchOptions& options) const {
     return std::visit([&](const auto& index) { return index.search(queries, options); }, index_);
   }
-  std::vector<std::int64_t> ids_where(const Filter& where) const {
-    return std::visit([&](const auto& index) { return index.ids_where(where); }, index_);
+  // How many rows pass.
+  std::uint64_t count(const Filter& where) const {
+    if (sharded() == nullptr) return std::get<Index>(index_).ids_where(where).size();
+    std::uint64_t count = 0;
+    for (std::uint32_t s = 0; s < sharded()->num_shards(); ++s)
+      count += sharded()->shard(s).ids_where(where).size();
+    return count;
   }
   std::uint64_t count_above(const Query& query, double score, const SearchOptions& options) const {
     return std::visit([&](const auto& index) { return index.count_above(query, score, options); }, index_);
@@ -78,11 +83,15 @@ class AnyIndex {
     return std::visit([&](const auto& index) { return index.get(ids); }, index_);
   }
   std::vector<std::optional<Row>> get(const NamedIds& ids) const {
-    return ids.type == IdType::text ? only("an id that is a text").get(ids.views()) : get(ids.numbers);
+    if (ids.type != IdType::text) return get(ids.numbers);
+    const std::vector<std::string_view> texts = ids.views();
+    return std::visit([&](const auto& index) { return index.get(texts); }, index_);
   }
   std::optional<RowRank> rank_of(const Query& query, const Row& row, const SearchOptions& options) const {
     if (schema().id_type != IdType::text) return rank_of(query, row.id, options);
-    return only("an id that is a text").rank_of(query, std::string_view(row.label), options);
+    return std::visit(
+        [&](const auto& index) { return index.rank_of(query, std::string_view(row.label), options); },
+        index_);
   }
 
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {}) {

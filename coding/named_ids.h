@@ -38,7 +38,7 @@ struct NamedIds {
 // The rows with these ids.
 inline Filter filter_of(const NamedIds& ids) {
   if (ids.type != IdType::text) return Filter::ids_in(IdSet(ids.numbers, ids.type));
-  return id_col().in(std::vector<Literal>(ids.texts.begin(), ids.texts.end()));
+  return Filter::ids_in(IdSet(ids.views()));
 }
 
 // `views` has the texts until the batch is written.

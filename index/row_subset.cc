@@ -86,14 +86,15 @@ Table subset_of(const TableView& table, std::span<const std::int64_t> ids,
     }
   });
   subset.ids = Array<std::int64_t>(memory);
-  subset.ids.reserve(rows.size());
-  for (const std::uint64_t row : rows) subset.ids.push_back(ids[row]);
+  subset.ids.reserve(ids.empty() ? 0 : rows.size());
+  for (std::size_t r = 0; r < rows.size() && !ids.empty(); ++r) subset.ids.push_back(ids[rows[r]]);
   if (!table.labels.empty()) subset.labels = gathered_texts(table.labels, rows, memory);
   return subset;
 }
 
 Array<std::int64_t> ids_of_rows(const TableView& table, std::int64_t first_id,
                                 const std::shared_ptr<ArrayMemory>& memory) {
+  if (table.id_type == IdType::text) return Array<std::int64_t>(memory);
   if (!table.ids.empty()) return {table.ids.begin(), table.ids.end(), memory};
   Array<std::int64_t> ids(table.num_rows, memory);
   for (const NumberedRows& run : numbered_rows(table)) {

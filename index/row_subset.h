@@ -16,8 +16,8 @@
 
 namespace culmen {
 
-// Copies the rows into `memory`, with the ids that `ids` has for all rows of the table. The table's shape and fields have
-// been checked.
+// Copies the rows into `memory`, with the ids that `ids` has for all rows of the table; none if it is empty, as those of
+// IdType::text are labels. The table's shape and fields have been checked.
 Table subset_of(const TableView& table, std::span<const std::int64_t> ids,
                 std::span<const std::uint64_t> rows, const std::shared_ptr<ArrayMemory>& memory = nullptr);
 
@@ -43,7 +43,7 @@ auto with_distinct_ids(const TableView& table, const BuildOptions& options, cons
   }
 }
 
-// Ids of all rows, in `memory`: those of the table, or from first_id on by the rows' numbers.
+// Ids of all rows, in `memory`: those of the table, or from first_id on by the rows' numbers. None of IdType::text.
 Array<std::int64_t> ids_of_rows(const TableView& table, std::int64_t first_id,
                                 const std::shared_ptr<ArrayMemory>& memory = nullptr);
 

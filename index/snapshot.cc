@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "base/excerpt.h"
 #include "base/lock_isolated.h"
 #include "culmen/error.h"
 #include "index/spreads.h"
@@ -84,7 +85,7 @@ double Snapshot::value(std::uint64_t row, int attribute) const {
 }
 
 std::string Snapshot::shown_id(std::uint64_t row) const {
-  return id_type == IdType::text ? '"' + std::string(label(row)) + '"' : id_text(id(row), id_type);
+  return id_type == IdType::text ? quote_excerpt(label(row)) : id_text(id(row), id_type);
 }
 
 std::string_view Snapshot::label(std::uint64_t row) const {
@@ -123,11 +124,11 @@ const std::vector<Spread>& Snapshot::spreads() const {
   return *spreads_;
 }
 
-const TextRows& Snapshot::text_rows() const {
+std::shared_ptr<const TextRows> Snapshot::shared_text_rows() const {
   lock_isolated(text_rows_mutex_, [this] {
     if (text_rows_ == nullptr) text_rows_ = std::make_shared<const TextRows>(*this);
   });
-  return *text_rows_;
+  return text_rows_;
 }
 
 }  // namespace culmen

@@ -147,7 +147,8 @@ struct Snapshot : IndexMetadata, TreeRoot {
   // Throws InvalidArgument if the index has none.
   const Quantiles& known_quantiles() const;
   // Of an index of IdType::text, also of a version with LoggedRows. The first call makes them.
-  const TextRows& text_rows() const;
+  const TextRows& text_rows() const { return *shared_text_rows(); }
+  std::shared_ptr<const TextRows> shared_text_rows() const;
 
  private:
   mutable std::once_flag order_once_;

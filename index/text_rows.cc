@@ -38,6 +38,11 @@ void require_text_ids(const Snapshot& snapshot) {
                           ", not texts: give numbers");
 }
 
+void require_erasable_numbers(const Snapshot& snapshot) {
+  if (snapshot.id_type == IdType::text)
+    throw InvalidArgument("the ids of the index are texts: erase by texts");
+}
+
 TextRows::TextRows(const Snapshot& version) : version_(version) {
   std::vector<IdAndRow> rows;
   rows.reserve(version.num_rows);

@@ -13,8 +13,9 @@
 
 namespace culmen {
 
-// Throws InvalidArgument if the ids of the index are numbers.
+// Throw InvalidArgument if the ids of the index are numbers; if they are texts, and a row is to be erased by a number.
 void require_text_ids(const Snapshot& snapshot);
+void require_erasable_numbers(const Snapshot& snapshot);
 
 // The rows of a version, which may be one with LoggedRows, in the order of their ids. A part of the version
 // (Snapshot::text_rows).

@@ -7,6 +7,7 @@
 
 #include "culmen/error.h"
 #include "query/id_bitmap.h"
+#include "query/text_ids.h"
 
 namespace culmen {
 namespace {
@@ -55,14 +56,33 @@ std::vector<IdRange> cut(std::span<const IdRange> ranges) {
   return result;
 }
 
+void require_numbers(IdType type) {
+  if (type == IdType::text)
+    throw InvalidArgument("ids that are texts are no numbers: make the set of the texts themselves");
+}
+
 }  // namespace
 
 IdSet::IdSet(std::span<const std::int64_t> ids, IdType type)
-    : IdSet(std::make_shared<const IdBitmap>(ids), type) {}
+    : IdSet(std::make_shared<const IdBitmap>(ids), type) {
+  require_numbers(type);
+}
+
+IdSet::IdSet(std::span<const std::string_view> texts)
+    : texts_(std::make_shared<const TextIds>(texts)), type_(IdType::text) {}
+
+IdSet IdSet::of_stand_ins(std::span<const std::int64_t> numbers) {
+  return {std::make_shared<const IdBitmap>(numbers), IdType::text};
+}
+
+IdSet IdSet::stand_ins_in(const Snapshot& version) const {
+  return texts_ == nullptr ? *this : IdSet(texts_->numbers_in(version), IdType::text);
+}
 
 IdSet::IdSet(std::shared_ptr<const IdBitmap> bitmap, IdType type) : bitmap_(std::move(bitmap)), type_(type) {}
 
 IdSet IdSet::of_ranges(std::span<const IdRange> ranges, IdType type) {
+  require_numbers(type);
   const std::vector<IdRange> disjoint = merged({ranges.begin(), ranges.end()}, type);
   check_size(disjoint, type);
   const std::vector<IdRange> of_groups = cut(disjoint);
@@ -71,6 +91,7 @@ IdSet IdSet::of_ranges(std::span<const IdRange> ranges, IdType type) {
 
 // Bytes hold the numbers, with the bits of an int64 or a uint64.
 IdSet IdSet::from_bytes(std::span<const std::byte> bytes, IdType type) {
+  require_numbers(type);
   auto bitmap = std::make_shared<const IdBitmap>(bytes);
   if (type == IdType::uint64) bitmap = std::make_shared<const IdBitmap>(*bitmap, IdBitmap::Part::all);
   return {std::move(bitmap), type};
@@ -90,24 +111,34 @@ const IdBitmap& IdSet::bitmap() const {
 }
 
 std::vector<std::byte> IdSet::to_bytes() const {
+  require_numbers(type_);
   if (type_ == IdType::int64) return bitmap().to_bytes();
   return IdBitmap(bitmap(), IdBitmap::Part::all).to_bytes();
 }
 
 std::uint64_t IdSet::size() const {
-  return bitmap().size();
+  return texts_ == nullptr ? bitmap().size() : texts_->texts().size();
 }
 
 bool IdSet::contains(std::int64_t id) const {
   return bitmap().contains(id);
 }
 
+bool IdSet::contains(std::string_view text) const {
+  return texts_ != nullptr && texts_->contains(text);
+}
+
 std::vector<std::int64_t> IdSet::ids() const {
   return bitmap().ids();
 }
 
+std::vector<std::string> IdSet::texts() const {
+  return texts_ == nullptr ? std::vector<std::string>() : texts_->texts();
+}
+
 bool operator==(const IdSet& a, const IdSet& b) {
-  return a.type_ == b.type_ && (a.bitmap_ == b.bitmap_ || a.bitmap() == b.bitmap());
+  const bool has_same_numbers = a.bitmap_ == b.bitmap_ || a.bitmap() == b.bitmap();
+  return a.type_ == b.type_ && has_same_numbers && (a.texts_ == b.texts_ || a.texts() == b.texts());
 }
 
 }  // namespace culmen

@@ -242,7 +242,8 @@ class FilterCompiler {
     if ((given.type() == IdType::text) != (snapshot_.id_type == IdType::text) && !given.empty())
       throw InvalidArgument("the ids of the set are " + std::string(id_type_name(given.type())) +
                             ", those of the index " + std::string(id_type_name(snapshot_.id_type)));
-    const IdSet ids = given.as(snapshot_.id_type);
+    const bool has_texts = given.type() == IdType::text && !given.empty();
+    const IdSet ids = has_texts ? given.stand_ins_in(snapshot_) : given.as(snapshot_.id_type);
     if (ids.empty()) return {.kind = negate ? Kind::everything : Kind::nothing};
     return {.kind = Kind::id_set, .ids = ids, .passes_others = negate};
   }

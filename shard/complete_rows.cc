@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/excerpt.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/sharded_index.h"
@@ -27,20 +28,17 @@ void check_names(const TableView& table, const Schema& schema) {
 }
 
 std::string name_of(const TableView& table, std::size_t row) {
-  if (table.id_type == IdType::text) return '"' + std::string(table.labels[row]) + '"';
+  if (table.id_type == IdType::text) return quote_excerpt(table.labels[row]);
   return id_text(table.ids[row], table.id_type);
 }
 
-std::vector<std::optional<Row>> rows_with_ids(const Index& index, const TableView& table) {
+template <typename AnyIndex>
+std::vector<std::optional<Row>> rows_with_ids(const AnyIndex& index, const TableView& table) {
   if (table.id_type != IdType::text) return index.get(table.ids);
   check_labels(table);
   std::vector<std::string_view> texts;
   for (std::size_t row = 0; row < table.num_rows; ++row) texts.push_back(table.labels[row]);
   return index.get(texts);
-}
-
-std::vector<std::optional<Row>> rows_with_ids(const ShardedIndex& index, const TableView& table) {
-  return index.get(table.ids);
 }
 
 // The rows with the table's ids.

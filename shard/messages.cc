@@ -6,7 +6,6 @@
 #include <utility>
 #include <variant>
 
-#include "cpu/topk.h"
 #include "culmen/error.h"
 #include "shard/bytes.h"
 
@@ -14,11 +13,11 @@ namespace culmen {
 namespace {
 
 constexpr std::string_view kQueriesName = "CLMQ";
-constexpr std::uint32_t kQueriesVersion = 2;
+constexpr std::uint32_t kQueriesVersion = 3;
 constexpr std::string_view kFilterName = "CLMF";
 constexpr std::uint32_t kFilterVersion = 1;
 constexpr std::string_view kAnswersName = "CLMA";
-constexpr std::uint32_t kAnswersVersion = 1;
+constexpr std::uint32_t kAnswersVersion = 2;
 
 enum class ColumnKind : std::uint8_t { id, position, name };
 enum class LiteralKind : std::uint8_t { number, integer, text, large_integer };
@@ -77,12 +76,30 @@ Literal read_literal(ByteReader& in) {
   return in.text();
 }
 
-// A filter of kind id_set whose set is of uint64; other filters are written with their kind.
+// Filters of kind id_set whose set is of uint64, or of texts; other filters are written with their kind.
 constexpr auto kUint64Set = static_cast<Filter::Kind>(static_cast<int>(Filter::Kind::negation) + 1);
+constexpr auto kTextSet = static_cast<Filter::Kind>(static_cast<int>(Filter::Kind::negation) + 2);
+
+Filter::Kind kind_of(const Filter& filter) {
+  if (filter.kind() != Filter::Kind::id_set || filter.ids().type() == IdType::int64) return filter.kind();
+  return filter.ids().type() == IdType::uint64 ? kUint64Set : kTextSet;
+}
+
+void write_texts(const std::vector<std::string>& texts, ByteWriter& out) {
+  out.number(static_cast<std::uint64_t>(texts.size()));
+  for (const std::string& text : texts) out.text(text);
+}
+
+std::vector<std::string> read_texts(ByteReader& in) {
+  std::vector<std::string> texts(in.count(sizeof(std::uint64_t)));
+  for (std::string& text : texts) text = in.text();
+  return texts;
+}
 
 void write_filter(const Filter& filter, ByteWriter& out) {
-  const bool is_uint64_set = filter.kind() == Filter::Kind::id_set && filter.ids().type() == IdType::uint64;
-  out.choice(is_uint64_set ? kUint64Set : filter.kind());
+  const Filter::Kind kind = kind_of(filter);
+  out.choice(kind);
+  if (kind == kTextSet) return write_texts(filter.ids().texts(), out);
   if (filter.kind() == Filter::Kind::condition) {
     const Condition& condition = filter.condition();
     write_column(condition.column, out);
@@ -108,12 +125,16 @@ Filter read_condition(ByteReader& in) {
 
 // depth: what is left for the parts.
 Filter read_filter(ByteReader& in, int depth) {
-  const auto kind = in.choice(kUint64Set);
+  const auto kind = in.choice(kTextSet);
   if (kind == Filter::Kind::condition) return read_condition(in);
   if (kind == Filter::Kind::id_set || kind == kUint64Set) {
     const std::string bytes = in.text();
     const IdType type = kind == kUint64Set ? IdType::uint64 : IdType::int64;
     return Filter::ids_in(IdSet::from_bytes(std::as_bytes(std::span(bytes)), type));
+  }
+  if (kind == kTextSet) {
+    const std::vector<std::string> texts = read_texts(in);
+    return Filter::ids_in(IdSet(std::vector<std::string_view>(texts.begin(), texts.end())));
   }
   const std::size_t count = in.count(1);
   if (depth == 0 && count > 0) in.fail("have a filter that is nested too deep");
@@ -155,6 +176,24 @@ ScoreTerm read_term(ByteReader& in) {
 
 // ---- Queries
 
+void write_cursor(const std::optional<Cursor>& cursor, ByteWriter& out) {
+  const Cursor place = cursor.value_or(Cursor{});
+  out.number(static_cast<std::uint8_t>(cursor.has_value()));
+  out.number(place.score);
+  out.number(place.id);
+  out.number(static_cast<std::uint8_t>(place.text.has_value()));
+  out.text(place.text.value_or(""));
+}
+
+std::optional<Cursor> read_cursor(ByteReader& in) {
+  const bool is_there = in.flag();
+  Cursor place = {.score = in.number<double>(), .id = in.number<std::int64_t>()};
+  const bool has_text = in.flag();
+  std::string text = in.text();
+  if (has_text) place.text = std::move(text);
+  return is_there ? std::optional(place) : std::nullopt;
+}
+
 void write_query(const Query& query, bool repeats_filter, ByteWriter& out) {
   out.number(static_cast<std::uint64_t>(query.weights.size()));
   for (const double weight : query.weights) out.number(weight);
@@ -162,9 +201,7 @@ void write_query(const Query& query, bool repeats_filter, ByteWriter& out) {
   out.number(static_cast<std::uint64_t>(query.k.value_or(0)));
   out.number(static_cast<std::uint8_t>(query.min_score.has_value()));
   out.number(query.min_score.value_or(0));
-  out.number(static_cast<std::uint8_t>(query.after.has_value()));
-  out.number(query.after.value_or(Cursor{}).score);
-  out.number(query.after.value_or(Cursor{}).id);
+  write_cursor(query.after, out);
   out.number(static_cast<std::uint8_t>(query.per.has_value()));
   out.text(query.per.value_or(RowsPer{}).column);
   out.number(static_cast<std::uint64_t>(query.per.value_or(RowsPer{}).most));
@@ -186,9 +223,7 @@ Query read_query(ByteReader& in, const Query* previous) {
   const bool has_min_score = in.flag();
   const auto min_score = in.number<double>();
   if (has_min_score) query.min_score = min_score;
-  const bool has_after = in.flag();
-  const Cursor after = {in.number<double>(), in.number<std::int64_t>()};
-  if (has_after) query.after = after;
+  query.after = read_cursor(in);
   const bool has_per = in.flag();
   std::string column = in.text();
   const auto most = static_cast<std::size_t>(in.number<std::uint64_t>());
@@ -203,15 +238,31 @@ Query read_query(ByteReader& in, const Query* previous) {
   return query;
 }
 
+void append_hits(const ShardAnswer& answer, std::vector<ShardHit>& hits) {
+  for (std::size_t rank = 0; rank < answer.hits.size(); ++rank) {
+    hits.push_back({answer.hits[rank], answer.shard});
+    if (!answer.texts.empty()) hits.back().text = answer.texts[rank];
+  }
+}
+
 }  // namespace
+
+// Ids that are numbers have no text, so these are equal.
+bool comes_before(const ShardHit& a, const ShardHit& b) {
+  if (a.score != b.score) return a.score > b.score;
+  const int order = a.text.compare(b.text);
+  return order != 0 ? order < 0 : a.id < b.id;
+}
 
 void add_to(std::vector<ShardHit>& merged, std::span<const ShardAnswer> answers,
             std::optional<std::size_t> k) {
   for (const ShardAnswer& answer : answers) {
     const auto middle = static_cast<std::ptrdiff_t>(merged.size());
-    for (const Hit& hit : answer.hits) merged.push_back({hit, answer.shard});
-    std::inplace_merge(merged.begin(), merged.begin() + middle, merged.end(), ranks_before);
-    const auto is_same = [](const Hit& a, const Hit& b) { return a.id == b.id && a.score == b.score; };
+    append_hits(answer, merged);
+    std::inplace_merge(merged.begin(), merged.begin() + middle, merged.end(), comes_before);
+    const auto is_same = [](const ShardHit& a, const ShardHit& b) {
+      return !comes_before(a, b) && !comes_before(b, a);
+    };
     merged.erase(std::unique(merged.begin(), merged.end(), is_same), merged.end());
     if (k && merged.size() > *k) merged.resize(*k);
   }
@@ -242,7 +293,7 @@ std::vector<std::byte> encode(std::span<const Query> queries) {
 }
 
 std::vector<Query> decode_queries(std::span<const std::byte> bytes) try {
-  constexpr std::size_t kQueryBytes = 8 * sizeof(std::uint64_t) + 7;
+  constexpr std::size_t kQueryBytes = 9 * sizeof(std::uint64_t) + 8;
   ByteReader in(bytes, kQueriesName, kQueriesVersion, "queries");
   const std::size_t count = in.count(kQueryBytes);
   std::vector<Query> queries;
@@ -281,13 +332,14 @@ std::vector<std::byte> encode(std::span<const ShardAnswer> answers) {
       out.number(hit.score);
       out.number(hit.row);
     }
+    write_texts(answer.texts, out);
   }
   return out.take();
 }
 
 std::vector<ShardAnswer> decode_answers(std::span<const std::byte> bytes) {
   ByteReader in(bytes, kAnswersName, kAnswersVersion, "answers");
-  std::vector<ShardAnswer> answers(in.count(sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t)));
+  std::vector<ShardAnswer> answers(in.count(sizeof(std::uint32_t) + 3 * sizeof(std::uint64_t)));
   for (ShardAnswer& answer : answers) {
     answer.shard = in.number<std::uint32_t>();
     answer.version = in.number<std::uint64_t>();
@@ -299,7 +351,12 @@ std::vector<ShardAnswer> decode_answers(std::span<const std::byte> bytes) {
     }
     if (!std::ranges::all_of(answer.hits, [](const Hit& hit) { return std::isfinite(hit.score); }))
       in.fail("have a score that is no number");
-    if (!std::is_sorted(answer.hits.begin(), answer.hits.end(), ranks_before)) in.fail("are not in order");
+    answer.texts = read_texts(in);
+    if (!answer.texts.empty() && answer.texts.size() != answer.hits.size())
+      in.fail("have texts for some of the hits");
+    std::vector<ShardHit> hits;
+    append_hits(answer, hits);
+    if (!std::is_sorted(hits.begin(), hits.end(), comes_before)) in.fail("are not in order");
   }
   in.finish();
   return answers;

@@ -22,14 +22,7 @@ Index open_shard(const storage::Directory& directory, const ShardManifest& manif
   return index;
 }
 
-void refuse_text_ids(IdType type) {
-  if (type == IdType::text)
-    throw InvalidArgument(
-        "a sharded index cannot have text ids: build one index, or give the rows int64 or uint64 ids");
-}
-
 void check_same_columns(const IndexMetadata& shard, const IndexMetadata& first, const std::string& name) {
-  refuse_text_ids(shard.id_type);
   if (shard.attributes != first.attributes || shard.fields != first.fields ||
       shard.has_labels != first.has_labels || shard.value_type != first.value_type)
     throw FormatError(name + ": its columns are not those of shard 0");

@@ -15,10 +15,7 @@ namespace culmen {
 Index open_shard(const storage::Directory& directory, const ShardManifest& manifest, std::size_t shard,
                  const OpenOptions& options);
 
-// Throws InvalidArgument for ids that are texts, whose numbers are ordered within one index only.
-void refuse_text_ids(IdType type);
-
-// Throws as refuse_text_ids, and FormatError if a shard has other columns than the first one.
+// Throws FormatError if a shard has other columns than the first one.
 void check_same_columns(const IndexMetadata& shard, const IndexMetadata& first, const std::string& name);
 
 }  // namespace culmen

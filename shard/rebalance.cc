@@ -12,6 +12,7 @@
 #include "index/write/user_rows.h"
 #include "shard/generation.h"
 #include "shard/open_shard.h"
+#include "shard/rows_by_shard.h"
 #include "shard/shard_errors.h"
 
 namespace culmen {
@@ -62,13 +63,16 @@ class OldShards {
     for (std::size_t s = 0; s < manifest_.shards.size(); ++s) {
       const std::shared_ptr<const Snapshot> old = open(s);
       for (const std::uint32_t leaf : old->order().leaves) {
+        const std::uint64_t first = leaf * static_cast<std::uint64_t>(old->leaf_rows);
         own.clear();
         for (std::uint32_t r = 0; r < old->leaf(leaf).num_rows; ++r)
-          if (shard_of(old->leaf_ids(leaf)[r], num_shards) == shard) own.push_back(r);
+          if (shard_of_row(*old, first + r, num_shards) == shard) own.push_back(r);
         rows.add_rows(*old, leaf, own);
       }
     }
-    return Index::build(rows.view(), options);
+    TableView table = rows.view();
+    if (columns_.id_type == IdType::text) table.ids = {};  // of the old shards, each for itself
+    return Index::build(table, options);
   }
 
   const storage::Directory& directory_;
@@ -111,7 +115,8 @@ void ShardedIndex::rebalance(const std::filesystem::path& directory, std::uint32
   const BuildOptions of_new = options_of_new(options, old.columns());
   ShardManifest next = before;
   ++next.generation;
-  next.next_id = std::max(before.next_id, old.columns().next_id);
+  if (old.columns().id_type == IdType::int64)  // others are not assigned
+    next.next_id = std::max(before.next_id, old.columns().next_id);
   write_generation(*files, std::move(next), num_shards, [&](std::uint32_t s, const std::string& path) {
     return save_shard(old.build(s, num_shards, of_new), path);
   });

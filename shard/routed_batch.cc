@@ -9,6 +9,7 @@
 #include "culmen/error.h"
 #include "culmen/sharded_index.h"
 #include "index/row_subset.h"
+#include "index/table_shape.h"
 #include "index/text_rows.h"
 #include "index/write/normalize.h"
 #include "shard/rows_by_shard.h"
@@ -22,15 +23,18 @@ RoutedBatch::RoutedBatch(const WriteBatch& batch, const WriteOptions& options, c
   for (std::size_t number = 0; number < batch.steps().size(); ++number) {
     const WriteBatch::Step& step = batch.steps()[number];
     if (const auto* erase = std::get_if<WriteBatch::Erase>(&step)) {
-      add_erase(number, erase->ids);
-    } else if (std::holds_alternative<WriteBatch::EraseTexts>(step)) {
-      require_text_ids(snapshot);  // throws: no shard has such ids
+      require_erasable_numbers(snapshot);
+      add_erase(number, erase->ids, ids_);
+    } else if (const auto* erase_texts = std::get_if<WriteBatch::EraseTexts>(&step)) {
+      require_text_ids(snapshot);
+      add_erase(number, erase_texts->texts, texts_);
     } else if (const auto* filtered = std::get_if<WriteBatch::EraseWhere>(&step)) {
       add_erase_where(number, filtered->where);
     } else {
       const auto* insert = std::get_if<WriteBatch::Insert>(&step);
       const TableView& rows = insert != nullptr ? insert->rows : std::get<WriteBatch::Upsert>(step).rows;
       check_given_ids(rows, snapshot.id_type);
+      if (snapshot.id_type == IdType::text) check_labels(rows);
       add_rows(number, checked_rows(rows, options, snapshot, rounded_values).view(), insert == nullptr);
     }
   }
@@ -40,13 +44,14 @@ void RoutedBatch::add_rows(std::size_t step, const TableView& table, bool replac
   std::int64_t first_id = -1;
   if (!table.ids.empty()) {
     for (const std::int64_t id : table.ids) next_id_ = std::max(next_id_, id_after(id));
-  } else if (table.num_numbers() > 0) {
+  } else if (table.id_type != IdType::text && table.num_numbers() > 0) {
     first_id = assign_ids(table, next_id_);
     assigns_ids_ = true;
     if (first_id_ < 0 && table.num_rows > 0) first_id_ = first_id;
   }
   const Array<std::int64_t> ids = ids_of_rows(table, first_id);
-  std::vector<Array<std::uint64_t>> rows = rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
+  std::vector<Array<std::uint64_t>> rows =
+      rows_by_shard(table, ids, static_cast<std::uint32_t>(parts_.size()));
   for (std::size_t s = 0; s < parts_.size(); ++s) {
     if (rows[s].empty()) continue;
     const TableView view = tables_.emplace_back(subset_of(table, ids, rows[s])).view();
@@ -60,13 +65,14 @@ void RoutedBatch::add_rows(std::size_t step, const TableView& table, bool replac
   }
 }
 
-void RoutedBatch::add_erase(std::size_t step, std::span<const std::int64_t> ids) {
+template <typename Id>
+void RoutedBatch::add_erase(std::size_t step, std::span<const Id> ids, std::deque<std::vector<Id>>& kept) {
   if (!ids.empty() && ids.data() == nullptr) throw InvalidArgument("the ids to erase are a null pointer");
   const std::vector<Array<std::uint64_t>> rows =
-      rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
+      places_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
   for (std::size_t s = 0; s < parts_.size(); ++s) {
     if (rows[s].empty()) continue;
-    std::vector<std::int64_t>& own = ids_.emplace_back();
+    std::vector<Id>& own = kept.emplace_back();
     for (const std::uint64_t row : rows[s]) own.push_back(ids[row]);
     parts_[s].batch.erase(own);
     parts_[s].steps.push_back(step);
@@ -98,6 +104,7 @@ std::optional<RoutedBatch::Refusal> RoutedBatch::check(std::uint32_t shard, cons
           if constexpr (std::is_same_v<Step, WriteBatch::Insert>) so_far.insert(step.rows);
           if constexpr (std::is_same_v<Step, WriteBatch::Upsert>) so_far.upsert(step.rows);
           if constexpr (std::is_same_v<Step, WriteBatch::Erase>) so_far.erase(step.ids);
+          if constexpr (std::is_same_v<Step, WriteBatch::EraseTexts>) so_far.erase(step.texts);
           if constexpr (std::is_same_v<Step, WriteBatch::EraseWhere>) so_far.erase_where(step.where);
         },
         part.batch.steps()[s]);

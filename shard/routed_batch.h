@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "culmen/index.h"
@@ -45,12 +46,15 @@ class RoutedBatch {
   };
 
   void add_rows(std::size_t step, const TableView& table, bool replaces);
-  void add_erase(std::size_t step, std::span<const std::int64_t> ids);
+  // Id: a number or a text. `kept` has those of each part until the batch is written.
+  template <typename Id>
+  void add_erase(std::size_t step, std::span<const Id> ids, std::deque<std::vector<Id>>& kept);
   void add_erase_where(std::size_t step, const Filter& where);
 
   std::vector<Part> parts_;  // [num_shards]
   std::deque<Table> tables_;
-  std::deque<std::vector<std::int64_t>> ids_;  // to erase
+  std::deque<std::vector<std::int64_t>> ids_;        // to erase
+  std::deque<std::vector<std::string_view>> texts_;  // the same of IdType::text
   bool assigns_ids_ = false;
   std::int64_t first_id_ = -1;
   std::int64_t next_id_;

@@ -18,6 +18,7 @@
 #include "cpu/topk.h"
 #include "culmen/error.h"
 #include "culmen/shard_messages.h"
+#include "index/read_session.h"
 #include "index/write/log_beside.h"
 #include "query/few_ids.h"
 #include "query/resolve.h"
@@ -36,6 +37,8 @@ class Question {
       options_.on_progress = [watch](std::size_t, std::size_t) { watch->look_after_a_while(); };
     if (options_.statistics == nullptr) options_.statistics = &state.statistics_for(query.scale);
     stats_.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
+    if (has_texts() && query.after && !query.after->text)
+      throw InvalidArgument("the ids of the index are texts: `after` needs the text of the last row before");
   }
 
   SearchResult answer() {
@@ -68,6 +71,8 @@ class Question {
     ResolvedQuery query;
   };
 
+  bool has_texts() const { return versions_.front()->id_type == IdType::text; }
+
   bool suits_joint_search() const {
     const bool is_by_bounds = options_.engine == Engine::automatic || options_.engine == Engine::bounded;
     return is_by_bounds &&
@@ -77,7 +82,9 @@ class Question {
   // Which a shard looks up.
   static bool has_few_ids(const ResolvedQuery& query) { return few_ids_of(query).has_value(); }
 
-  // Returns false if the best so far are not yet the answer. Every shard checks the query.
+  // Returns false if the best so far are not yet the answer. Every shard checks the query. A joint search decides ties by
+  // numbers, and those that stand in for texts are of one shard each. So of texts it is asked for one row more, which tells
+  // whether a tie decided what the last row is.
   bool ask_jointly() {
     const FloatingPointScope floating_point;
     const std::vector<Tree> all = all_trees();
@@ -94,15 +101,24 @@ class Question {
       searched.push_back(&tree);
     }
     if (query_.k) k = std::min(k, *query_.k);
-    const cpu::JointAnswer found = cpu::search_jointly(trees, k, cpu::kMostJointVisits, stats_);
+    const cpu::JointAnswer found =
+        cpu::search_jointly(trees, k + (has_texts() ? 1 : 0), cpu::kMostJointVisits, stats_);
+    const bool is_tied = found.hits.size() > k && found.hits[k].score == found.hits[k - 1].score;
+    const bool is_answer = found.finished && !is_tied;
     // A shard with LoggedRows may be asked in another form, with other numbers of rows.
-    if (!found.finished && all.size() > versions_.size()) return false;
-    for (std::size_t i = 0; i < found.hits.size(); ++i) {
-      const Tree& tree = *searched[found.trees[i]];
-      best_.push_back({found.hits[i], tree.shard});
-      best_.back().row += tree.first_row;
-    }
-    return found.finished;
+    if (!is_answer && all.size() > versions_.size()) return false;
+    for (std::size_t i = 0; i < found.hits.size(); ++i) add_hit(found.hits[i], *searched[found.trees[i]]);
+    if (has_texts()) std::ranges::sort(best_, comes_before);
+    if (best_.size() > k) best_.resize(k);
+    return is_answer;
+  }
+
+  void add_hit(const Hit& hit, const Tree& tree) {
+    best_.push_back({hit, tree.shard});
+    best_.back().row += tree.first_row;
+    if (!has_texts()) return;
+    const ReadSession session(*tree.snapshot);
+    best_.back().text = tree.snapshot->label(hit.row);
   }
 
   // Those of all shards: one each, or the two of a version with LoggedRows.
@@ -137,9 +153,9 @@ class Question {
       versions_[s] = parts.back().snapshot;  // whose numbers of rows the hits have
       stats_ += parts.back().stats;
       for (std::size_t rank = 0; rank < parts[s].hits.size(); ++rank)
-        hits.push_back({{parts[s].hits[rank], s}, rank});
+        hits.push_back({{parts[s].hits[rank], s, has_texts() ? parts[s].label(rank) : ""}, rank});
     }
-    std::ranges::sort(hits, [](const auto& a, const auto& b) { return ranks_before(a.first, b.first); });
+    std::ranges::sort(hits, [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
     std::map<FieldValue, std::size_t> counts;
     for (const auto& [hit, rank] : hits) {
       if (query_.k && best_.size() == *query_.k) break;
@@ -153,6 +169,13 @@ class Question {
       return part.field(rank, query_.per->column);
     const double value = part.attribute(rank, query_.per->column);
     return std::isnan(value) ? FieldValue() : FieldValue(value);
+  }
+
+  ShardAnswer answer_of(const SearchResult& part, std::uint32_t shard) const {
+    ShardAnswer answer = {shard, 0, part.hits};
+    for (std::size_t rank = 0; rank < part.hits.size() && has_texts(); ++rank)
+      answer.texts.push_back(part.label(rank));
+    return answer;
   }
 
   void ask_each() {
@@ -182,7 +205,7 @@ class Question {
     }();
     if (floor && bound < *floor) return;
     SearchResult part = state_.shards[shard].search(with_floor(query_, floor), options_);
-    const ShardAnswer answers[] = {{shard, 0, std::move(part.hits)}};
+    const ShardAnswer answers[] = {answer_of(part, shard)};
     const std::lock_guard lock(mutex_);
     versions_[shard] = part.snapshot;
     add_to(best_, answers, query_.k);

@@ -13,6 +13,7 @@
 #include "index/build/contiguous_table.h"
 #include "index/build/stand_ins.h"
 #include "index/build/table_quantiles.h"
+#include "index/build/text_table.h"
 #include "index/columns.h"
 #include "index/field_rows.h"
 #include "index/row_subset.h"
@@ -32,7 +33,7 @@ BuildOptions options_of_shards(const TableView& table, const BuildOptions& optio
   return with_threads(options.num_threads, [&] {
     const std::shared_ptr<ArrayMemory> memory = temporary_files(options.temp_directory);
     const TableStats stats = table_stats(table, options.value_type);
-    check_ids_unique(table.ids, table.id_type, memory);
+    if (table.id_type != IdType::text) check_ids_unique(table.ids, table.id_type, memory);
     BuildOptions of_shards = options;
     of_shards.value_type = stats.value_type;
     of_shards.stays_on_device = false;
@@ -82,8 +83,9 @@ void build_distinct(const TableView& table, const std::filesystem::path& directo
     ShardManifest manifest = survey(*files, options.overwrite);
     ++manifest.generation;
     manifest.uuid = file_system.random_uuid();
-    if (table.ids.empty()) manifest.next_id = static_cast<std::int64_t>(table.num_numbers());
-    std::vector<Array<std::uint64_t>> rows = rows_by_shard(ids, options.num_shards, memory);
+    if (table.ids.empty() && table.id_type != IdType::text)
+      manifest.next_id = static_cast<std::int64_t>(table.num_numbers());
+    std::vector<Array<std::uint64_t>> rows = rows_by_shard(table, ids, options.num_shards, memory);
     write_generation(*files, std::move(manifest), options.num_shards,
                      [&](std::uint32_t s, const std::string& path) {
                        const Table own = subset_of(table, ids, rows[s], memory);
@@ -97,20 +99,30 @@ void build_distinct(const TableView& table, const std::filesystem::path& directo
   }
 }
 
+// Numbers for all texts find those that are there twice. Each shard has numbers of its own.
+void build_any(const TableView& table, const std::filesystem::path& directory,
+               const ShardedBuildOptions& options) {
+  TableView numbered = table;
+  Array<std::int64_t> numbers;
+  if (table.id_type == IdType::text) {
+    numbers = with_threads(options.build.num_threads, [&] {
+      return ids_of_texts(table, options.build.duplicates, temporary_files(options.build.temp_directory));
+    });
+    numbered.ids = numbers;
+  }
+  with_distinct_ids(numbered, options.build,
+                    [&](const TableView& distinct) { build_distinct(distinct, directory, options); });
+}
+
 }  // namespace
 
 void ShardedIndex::build(const TableView& table, const std::filesystem::path& directory,
                          const ShardedBuildOptions& options) {
   const FloatingPointScope floating_point;
-  refuse_text_ids(table.id_type);
-  const auto build = [&](const TableView& given) {
-    with_distinct_ids(given, options.build,
-                      [&](const TableView& distinct) { build_distinct(distinct, directory, options); });
-  };
-  if (options.build.temp_directory.empty()) return build(table);
+  if (options.build.temp_directory.empty()) return build_any(table, directory, options);
   check_shape(table);
   check_fields(table);
-  build(ContiguousTable(table, temporary_files(options.build.temp_directory)).view());
+  build_any(ContiguousTable(table, temporary_files(options.build.temp_directory)).view(), directory, options);
 }
 
 }  // namespace culmen

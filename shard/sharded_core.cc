@@ -172,6 +172,7 @@ void ShardedIndex::Core::publish() {
 
 std::int64_t ShardedIndex::Core::next_id() const {
   std::int64_t next = manifest_.next_id;
+  if (snapshot_of(live_.front())->id_type != IdType::int64) return next;  // none is assigned
   for (const Index& shard : live_) next = std::max(next, snapshot_of(shard)->next_id);
   return next;
 }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "api/batch_answers.h"
@@ -18,6 +20,8 @@
 #include "culmen/shard_messages.h"
 #include "index/row_subset.h"
 #include "index/storage/format.h"
+#include "index/storage/hash.h"
+#include "index/text_rows.h"
 #include "shard/rows_by_shard.h"
 #include "shard/search_shards.h"
 #include "shard/sharded_core.h"
@@ -26,6 +30,13 @@ namespace culmen {
 namespace {
 
 constexpr const char* kShardedHandle = "ShardedIndex";  // for held_by()
+
+// Numbers of two shards do not compare where they stand in for texts.
+void require_numbers(const Snapshot& shard, const char* call) {
+  if (shard.id_type == IdType::text)
+    throw InvalidArgument(std::string(call) +
+                          " has numbers for ids, and those of this sharded index are texts");
+}
 
 std::uint64_t count_in_shards(const ShardState& state, const Query& query, const Cursor& place,
                               SearchOptions options) {
@@ -72,6 +83,11 @@ std::uint32_t shard_of(std::int64_t id, std::uint32_t num_shards) {
   return static_cast<std::uint32_t>((x >> 32) * num_shards >> 32);
 }
 
+std::uint32_t shard_of(std::string_view text, std::uint32_t num_shards) {
+  const std::uint64_t hash = storage::checksum_of(std::as_bytes(std::span(text)));
+  return static_cast<std::uint32_t>((hash >> 32) * num_shards >> 32);
+}
+
 ShardedIndex::ShardedIndex(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
 bool ShardedIndex::is_at(const std::filesystem::path& directory) {
@@ -114,6 +130,7 @@ std::vector<SearchResult> ShardedIndex::search(std::span<const Query> queries,
 
 BatchAnswers ShardedIndex::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
   const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  require_numbers(*state->snapshots.front(), "search_batch");
   const std::size_t num_queries = num_queries_of(batch, state->statistics.attributes.size());
   BatchAnswers answers = make_answers(batch, num_queries, state->statistics.num_rows, state->version());
   search_into(*state, batch, arrays_of(answers), options);
@@ -123,6 +140,7 @@ BatchAnswers ShardedIndex::search_batch(const QueryBatch& batch, const SearchOpt
 std::uint64_t ShardedIndex::search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                                          const SearchOptions& options) const {
   const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  require_numbers(*state->snapshots.front(), "search_batch");
   check_arrays(batch, state->statistics.attributes.size(), answers);
   search_into(*state, batch, answers, options);
   return state->version();
@@ -139,49 +157,94 @@ double ShardedIndex::score_bound(const Query& query, const SearchOptions& option
 
 std::uint64_t ShardedIndex::count_before(const Query& query, const Cursor& place,
                                          const SearchOptions& options) const {
-  return count_in_shards(*held_by(core_, kShardedHandle).state(), query, place, options);
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  if (!place.text) require_numbers(*state->snapshots.front(), "a cursor without a text");
+  return count_in_shards(*state, query, place, options);
 }
 
 std::uint64_t ShardedIndex::count_above(const Query& query, double score,
                                         const SearchOptions& options) const {
-  return count_before(query, {score, std::numeric_limits<std::int64_t>::min()}, options);
+  return count_in_shards(*held_by(core_, kShardedHandle).state(), query,
+                         {score, std::numeric_limits<std::int64_t>::min()}, options);
 }
 
-std::optional<RowRank> ShardedIndex::rank_of(const Query& query, std::int64_t id,
-                                             const SearchOptions& options) const {
-  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+namespace {
+
+// place: of the row, but for its score.
+std::optional<RowRank> rank_in(const ShardState& state, const Query& query, const Filter& is_row,
+                               Cursor place, const SearchOptions& options) {
   SearchOptions look_up = options;
   look_up.engine = Engine::automatic;
   Watch watch(look_up, 1);
-  const std::vector<Hit> hits =
-      search_shards(*state, only_row(query, is_id(id, schema().id_type)), look_up, watch.if_any()).hits;
+  const std::vector<Hit> hits = search_shards(state, only_row(query, is_row), look_up, watch.if_any()).hits;
   if (hits.empty()) return std::nullopt;
-  const double score = hits.front().score;
-  return RowRank{count_in_shards(*state, query, {score, id}, options) + 1, score, state->version()};
+  place.score = hits.front().score;
+  return RowRank{count_in_shards(state, query, place, options) + 1, place.score, state.version()};
 }
 
-std::optional<Row> ShardedIndex::get(std::int64_t id) const {
-  return shard(shard_of(id, num_shards())).get(id);
-}
-
-std::vector<std::optional<Row>> ShardedIndex::get(std::span<const std::int64_t> ids) const {
+// Id: a number or a text.
+template <typename Id>
+std::vector<std::optional<Row>> get_from(const ShardState& state, std::span<const Id> ids) {
   if (!ids.empty() && ids.data() == nullptr) throw InvalidArgument("the ids are a null pointer");
-  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
   const std::vector<Array<std::uint64_t>> places =
-      rows_by_shard(ids, static_cast<std::uint32_t>(state->shards.size()));
+      places_by_shard(ids, static_cast<std::uint32_t>(state.shards.size()));
   std::vector<std::optional<Row>> rows(ids.size());
   for (std::size_t s = 0; s < places.size(); ++s) {
-    std::vector<std::int64_t> own;
+    std::vector<Id> own;
     for (const std::uint64_t place : places[s]) own.push_back(ids[place]);
     std::vector<std::optional<Row>> found =
-        own.empty() ? std::vector<std::optional<Row>>() : state->shards[s].get(own);
+        own.empty() ? std::vector<std::optional<Row>>() : state.shards[s].get(own);
     for (std::size_t i = 0; i < found.size(); ++i) rows[places[s][i]] = std::move(found[i]);
   }
   return rows;
 }
 
+}  // namespace
+
+std::optional<RowRank> ShardedIndex::rank_of(const Query& query, std::int64_t id,
+                                             const SearchOptions& options) const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  require_numbers(*state->snapshots.front(), "rank_of an int64");
+  const Filter is_row = is_id(id, state->snapshots.front()->id_type);
+  return rank_in(*state, query, is_row, {.id = id}, options);
+}
+
+std::optional<RowRank> ShardedIndex::rank_of(const Query& query, std::string_view text,
+                                             const SearchOptions& options) const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  require_text_ids(*state->snapshots.front());
+  const std::string id(text);
+  return rank_in(*state, query, id_col() == id, {.text = id}, options);
+}
+
+std::optional<Row> ShardedIndex::get(std::int64_t id) const {
+  return get(std::span(&id, 1)).front();
+}
+
+std::vector<std::optional<Row>> ShardedIndex::get(std::span<const std::int64_t> ids) const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  require_numbers(*state->snapshots.front(), "get of an int64");
+  return get_from(*state, ids);
+}
+
 bool ShardedIndex::contains(std::int64_t id) const {
-  return shard(shard_of(id, num_shards())).contains(id);
+  const Index of_id = shard(shard_of(id, num_shards()));
+  require_numbers(*version_of(of_id), "contains of an int64");
+  return of_id.contains(id);
+}
+
+std::optional<Row> ShardedIndex::get(std::string_view text) const {
+  return get(std::span(&text, 1)).front();
+}
+
+std::vector<std::optional<Row>> ShardedIndex::get(std::span<const std::string_view> texts) const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  require_text_ids(*state->snapshots.front());
+  return get_from(*state, texts);
+}
+
+bool ShardedIndex::contains(std::string_view text) const {
+  return shard(shard_of(text, num_shards())).contains(text);
 }
 
 // ---- Changes
@@ -195,8 +258,10 @@ WriteResult ShardedIndex::upsert(const TableView& rows, const WriteOptions& opti
 }
 
 std::vector<std::int64_t> ShardedIndex::ids_where(const Filter& where) const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  require_numbers(*state->snapshots.front(), "ids_where");
   std::vector<std::int64_t> ids;
-  for (const Index& shard : held_by(core_, kShardedHandle).state()->shards) {
+  for (const Index& shard : state->shards) {
     const std::vector<std::int64_t> part = shard.ids_where(where);
     ids.insert(ids.end(), part.begin(), part.end());
   }
@@ -210,6 +275,10 @@ std::uint64_t ShardedIndex::erase_where(const Filter& where) {
 
 std::uint64_t ShardedIndex::erase(std::span<const std::int64_t> ids) {
   return write(WriteBatch().erase(ids)).erased;
+}
+
+std::uint64_t ShardedIndex::erase(std::span<const std::string_view> texts) {
+  return write(WriteBatch().erase(texts)).erased;
 }
 
 WriteResult ShardedIndex::write(const WriteBatch& batch, const WriteOptions& options) {
@@ -311,7 +380,7 @@ IndexInfo ShardedIndex::info(Scale scale) const {
     }
     whole.attributes[i].quantiles = of.quantiles;
   }
-  whole.next_id = std::max(whole.next_id, state->next_id);
+  if (whole.id_type == IdType::int64) whole.next_id = std::max(whole.next_id, state->next_id);
   whole.uuid = hex_of(state->uuid);
   whole.version = state->version();
   return whole;
@@ -334,11 +403,13 @@ std::vector<std::string> ShardedIndex::verify(bool deep) const {
     for (const std::string& fault : state->shards[s].verify(deep)) faults.push_back(name + fault);
     const std::shared_ptr<const Snapshot> tree = snapshot_of(state->shards[s]);
     const Snapshot& snapshot = *tree;
-    for (const std::uint32_t leaf : snapshot.order().leaves)
-      for (std::uint32_t row = 0; row < snapshot.leaf(leaf).num_rows; ++row)
-        if (const std::int64_t id = snapshot.leaf_ids(leaf)[row]; shard_of(id, num_shards) != s)
-          faults.push_back(name + "id " + id_text(id, snapshot.id_type) + " belongs to shard " +
-                           std::to_string(shard_of(id, num_shards)));
+    for (const std::uint32_t leaf : snapshot.order().leaves) {
+      const std::uint64_t first = leaf * static_cast<std::uint64_t>(snapshot.leaf_rows);
+      for (std::uint64_t row = first; row < first + snapshot.leaf(leaf).num_rows; ++row)
+        if (const std::uint32_t its = shard_of_row(snapshot, row, num_shards); its != s)
+          faults.push_back(name + "id " + snapshot.shown_id(row) + " belongs to shard " +
+                           std::to_string(its));
+    }
   }
   return faults;
 }

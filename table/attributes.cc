@@ -24,9 +24,9 @@ class AttributeListParser {
       if (take(':')) attribute.preference = take_preference();
       attributes.push_back(std::move(attribute));
     } while (take(','));
-    if (!rest_.empty()) fail("expected a comma or the end, found " + io::quote_excerpt(rest_));
+    if (!rest_.empty()) fail("expected a comma or the end, found " + quote_excerpt(rest_));
     if (const auto repeated = io::find_repeated_name(attributes)) {
-      fail("attribute " + io::quote_excerpt(attributes[*repeated].name) + " is named twice");
+      fail("attribute " + quote_excerpt(attributes[*repeated].name) + " is named twice");
     }
     return attributes;
   }
@@ -72,12 +72,12 @@ class AttributeListParser {
     const std::string_view word = take_plain();
     if (word == "low") return Preference::low;
     if (word == "high") return Preference::high;
-    fail("expected \"low\" or \"high\" after the colon, found " + io::quote_excerpt(word) +
+    fail("expected \"low\" or \"high\" after the colon, found " + quote_excerpt(word) +
          " (a name that holds a colon or a comma goes in double quotes)");
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw InvalidArgument("attributes " + io::quote_excerpt(text_) + ": " + what);
+    throw InvalidArgument("attributes " + quote_excerpt(text_) + ": " + what);
   }
 
   std::string_view text_;

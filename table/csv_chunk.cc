@@ -298,8 +298,7 @@ bool CsvChunkParser::parse_text_cell(const Target& target, CsvRows& rows) {
     return refuse(target.position, "UTF-8 text", text, kOtherEncodingHint,
                   schema_.has_choice ? InputError::Remedy::none : InputError::Remedy::choose_columns);
   }
-  const bool is_null_word = schema_.form.null_words && schema_.form.is_null_word(text);
-  if (!field.quoted && (text.empty() || is_null_word)) {
+  if (!field.quoted && is_missing_text(text)) {
     set_missing(target, rows);
   } else {
     rows.texts[target.slot].add(text);
@@ -312,13 +311,26 @@ bool CsvChunkParser::parse_id(const Target& target, CsvRows& rows) {
   const CellId id = parse_cell_id(text, schema_.id_type);
   rows.ids.push_back(id.id);
   row_has_large_id_ = id.is_large;
-  if (id.kind == NumberKind::finite) return true;
+  if (id.kind == NumberKind::finite && keeps_id(text)) return true;
   const bool drops = id.kind == NumberKind::empty && schema_.nulls == NullPolicy::drop;
   row_has_null_ |= drops;
-  return drops ||
-         refuse(target.position, expected_id(schema_.id_type), text,
-                id.kind == NumberKind::out_of_range ? reason_of_range(schema_.id_type) : "",
-                id.kind == NumberKind::empty ? InputError::Remedy::drop_nulls : InputError::Remedy::none);
+  return drops || refuse_id(target, id.kind, text);
+}
+
+// A code such as 007 is no number unless somebody says so.
+bool CsvChunkParser::keeps_id(std::string_view text) const {
+  return schema_.id_type.has_value() || !has_leading_zero(trim_blanks(text));
+}
+
+bool CsvChunkParser::refuse_id(const Target& target, NumberKind kind, std::string_view text) {
+  const std::string_view reason = kind == NumberKind::out_of_range ? reason_of_range(schema_.id_type)
+                                  : kind == NumberKind::finite
+                                      ? ", whose leading zeros a number does not keep"
+                                      : "";
+  const InputError::Remedy remedy = kind == NumberKind::empty          ? InputError::Remedy::drop_nulls
+                                    : kind == NumberKind::out_of_range ? InputError::Remedy::none
+                                                                       : InputError::Remedy::give_id_type;
+  return refuse(target.position, expected_id(schema_.id_type), text, reason, remedy);
 }
 
 bool CsvChunkParser::parse_label(const Target& target, CsvRows& rows) {
@@ -327,10 +339,15 @@ bool CsvChunkParser::parse_label(const Target& target, CsvRows& rows) {
   if (find_invalid_utf8(text) != std::string_view::npos)
     return refuse(target.position, "UTF-8 text", text, kOtherEncodingHint, InputError::Remedy::none);
   rows.labels.add(text);
-  if (!schema_.texts_are_ids() || field.quoted || !text.empty()) return true;
+  if (!schema_.texts_are_ids() || field.quoted || !is_missing_text(text)) return true;
   const bool drops = schema_.nulls == NullPolicy::drop;
   row_has_null_ |= drops;
-  return drops || refuse(target.position, "a text", text, "", InputError::Remedy::drop_nulls);
+  return drops || refuse(target.position, "a text", text, text.empty() ? "" : ", a missing value",
+                         InputError::Remedy::drop_nulls);
+}
+
+bool CsvChunkParser::is_missing_text(std::string_view text) const {
+  return text.empty() || (schema_.form.null_words && schema_.form.is_null_word(text));
 }
 
 void CsvChunkParser::set_missing(const Target& target, CsvRows& rows) {

@@ -131,7 +131,10 @@ class CsvChunkParser {
   bool parse_text_cell(const Target& target, CsvRows& rows);
   const char* parse_plain_id(const char* cell, const char* end, CsvRows& rows);
   bool parse_id(const Target& target, CsvRows& rows);
+  bool keeps_id(std::string_view text) const;
+  bool refuse_id(const Target& target, NumberKind kind, std::string_view text);
   bool parse_label(const Target& target, CsvRows& rows);
+  bool is_missing_text(std::string_view text) const;  // of a cell without quotes
   void set_missing(const Target& target, CsvRows& rows);
   bool take_missing(const Target& target, std::string_view text, CsvRows& rows);
   bool take_ambiguous(const Target& target, std::string_view text, CsvRows& rows);

@@ -123,11 +123,20 @@ void RefusedRows::refuse() const {
                             : "");
   for (std::size_t i = 0; i < counts.size(); ++i)
     text.append(i == 0 ? ": " : "; ").append(counted_faults(counts[i].second)).append(counts[i].first);
-  const auto helped = std::find_if(faults_.begin(), faults_.end(), [](const CsvFault& fault) {
-    return fault.remedy != InputError::Remedy::none;
+  throw InputError(text, remedy());
+}
+
+// The type of ids helps if nothing else is wrong.
+InputError::Remedy RefusedRows::remedy() const {
+  const auto asks_for_type = [](const CsvFault& fault) {
+    return fault.remedy == InputError::Remedy::give_id_type;
+  };
+  if (std::ranges::all_of(faults_, asks_for_type)) return InputError::Remedy::give_id_type;
+  const auto helped = std::ranges::find_if(faults_, [&](const CsvFault& fault) {
+    return fault.remedy != InputError::Remedy::none && !asks_for_type(fault);
   });
-  if (helped != faults_.end()) throw InputError(text, helped->remedy);
-  throw InputError(text, faults_.size() > 1 ? InputError::Remedy::list_rejected : InputError::Remedy::none);
+  if (helped != faults_.end()) return helped->remedy;
+  return faults_.size() > 1 ? InputError::Remedy::list_rejected : InputError::Remedy::none;
 }
 
 }  // namespace culmen::io

@@ -328,9 +328,10 @@ void CsvParser::count_id(const RecordSplitter& record) {
 bool CsvParser::is_refused(const RecordSplitter& record) const {
   std::string scratch;
   if (schema_.id) {
-    const NumberKind kind =
-        parse_cell_id(field_value(record.fields()[*schema_.id], scratch), schema_.id_type).kind;
+    const std::string_view text = field_value(record.fields()[*schema_.id], scratch);
+    const NumberKind kind = parse_cell_id(text, schema_.id_type).kind;
     if (kind != NumberKind::finite && kind != NumberKind::empty) return true;
+    if (!schema_.id_type && has_leading_zero(trim_blanks(text))) return true;
   }
   for (const KeptColumn& column : selection_.columns) {
     const CsvField& field = record.fields()[column.position];

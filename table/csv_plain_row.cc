@@ -55,12 +55,12 @@ const char* CsvChunkParser::parse_plain_id(const char* cell, const char* end, Cs
   row_has_large_id_ = false;
   if (schema_.id_type != IdType::uint64) {
     const auto [after, error] = std::from_chars(cell, end, rows.ids.back());
-    if (error == std::errc{}) return after;
+    if (error == std::errc{}) return keeps_id({cell, after}) ? after : nullptr;
     if (schema_.id_type || error != std::errc::result_out_of_range) return nullptr;
   }
   std::uint64_t number = 0;
   const auto [after, error] = std::from_chars(cell, end, number);
-  if (error != std::errc{}) return nullptr;
+  if (error != std::errc{} || !keeps_id({cell, after})) return nullptr;
   rows.ids.back() = schema_.id_type ? id_of_uint64(number) : static_cast<std::int64_t>(number);
   row_has_large_id_ = true;
   return after;
@@ -85,11 +85,11 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
   }
   if (find_invalid_utf8(text) != std::string_view::npos) return nullptr;
   if (target.use == Use::label) {
-    if (text.empty() && schema_.texts_are_ids()) return nullptr;  // a missing id
+    if (schema_.texts_are_ids() && is_missing_text(text)) return nullptr;
     rows.labels.add(text);
     return after;
   }
-  const bool is_missing = text.empty() || (schema_.form.null_words && schema_.form.is_null_word(text));
+  const bool is_missing = is_missing_text(text);
   rows.texts[target.slot].add(is_missing ? std::string_view() : text);
   if (is_missing) rows.missing.push_back({rows.num_rows, target.column});
   return after;

@@ -1,18 +1,17 @@
-// Helpers for text from files: trimming, and excerpts that are safe to print.
+// Helpers for text from files: trimming, and lists of excerpts that are safe to print.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "base/excerpt.h"
+
 namespace culmen::io {
 
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8
 
 std::string_view trim_blanks(std::string_view text);  // blanks: space and tab
-
-// `text` in double quotes for an error message: shortened, with control and broken bytes as \xNN.
-std::string quote_excerpt(std::string_view text);
 
 // "a", "b", "c": names for an error message, at most the first 20.
 std::string quote_list(const auto& names) {

@@ -51,7 +51,7 @@ std::uint64_t count_present(const AnyIndex& index, const NamedIds& ids) {
 
 // The number of rows that there are to delete.
 std::uint64_t count(const DeleteArguments& arguments, const AnyIndex& index, const NamedIds& ids) {
-  if (arguments.where) return index.ids_where(index.columns().filter(*arguments.where)).size();
+  if (arguments.where) return index.count(index.columns().filter(*arguments.where));
   return count_present(index, ids);
 }
 

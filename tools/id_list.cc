@@ -98,6 +98,42 @@ IdSet read_bitmap(const std::string& path, IdType type) {
   }
 }
 
+// What follows a quote, whose end the text loses; quotes in it are doubled.
+std::string take_quoted(std::string_view& rest, std::string_view option) {
+  std::string item;
+  for (std::size_t end; (end = rest.find('"')) != std::string_view::npos;) {
+    item += rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    if (!rest.starts_with('"')) return item;
+    item += '"';
+    rest.remove_prefix(1);
+  }
+  throw InvalidArgument(fmt::format("{}: a quote is not closed; quotes in an id are doubled", option));
+}
+
+// Texts with commas between them, as in a line of CSV: those that contain commas, or begin or end with a quote or a blank,
+// are in quotes.
+std::vector<std::string> split_texts(std::string_view rest, std::string_view option) {
+  std::vector<std::string> texts;
+  while (true) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+    const bool is_quoted = rest.starts_with('"');
+    if (is_quoted) {
+      rest.remove_prefix(1);
+      texts.push_back(take_quoted(rest, option));
+    }
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view unquoted = trimmed(rest.substr(0, comma));
+    if (!is_quoted) {
+      texts.emplace_back(unquoted);
+    } else if (!unquoted.empty()) {
+      throw InvalidArgument(fmt::format("{}: expected a comma after \"{}\"", option, texts.back()));
+    }
+    if (comma == rest.size()) return texts;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
 NamedIds read_ids_from_stdin(IdType type) {
   NamedIds ids = read_named(std::cin, "standard input", type);
   if (std::ferror(stdin) != 0)
@@ -108,15 +144,12 @@ NamedIds read_ids_from_stdin(IdType type) {
 }  // namespace
 
 NamedIds parse_ids(std::string_view text, std::string_view option, IdType type) {
+  if (type == IdType::text) return {.type = type, .texts = split_texts(text, option)};
   NamedIds ids = {.type = type};
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view item = trimmed(text.substr(begin, end - begin));
     begin = end + 1;
-    if (type == IdType::text) {
-      ids.texts.emplace_back(item);
-      continue;
-    }
     const std::optional<std::int64_t> id = parse_id(item, type);
     if (!id)
       throw InvalidArgument(fmt::format("{}: expected {}, found '{}'", option, expected_of(type), item));
@@ -137,7 +170,10 @@ Filter read_id_filter(const std::string& path, IdType type) {
 }
 
 void add_id_options(CLI::App& command, IdArguments& arguments) {
-  command.add_option("--ids", arguments.ids, "Rows with these ids, as in 1,2,-5 or A-1,A-2")
+  command
+      .add_option("--ids", arguments.ids,
+                  "Rows with these ids, as in 1,2,-5 or A-1,A-2; texts with commas are in quotes, as in\n"
+                  "CSV: 'A-1,\"b, c\"'")
       ->type_name("1,2,...");
   command
       .add_option("--ids-file", arguments.ids_file,

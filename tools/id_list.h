@@ -13,7 +13,7 @@
 
 namespace culmen::tools {
 
-// "1,2,-5", of that option. Throws InvalidArgument.
+// "1,2,-5", of that option; of texts A-1,"b, c", with quotes as in CSV. Throws InvalidArgument.
 NamedIds parse_ids(std::string_view text, std::string_view option, IdType type);
 
 // Reads a file with one id per line, and skips empty lines, or, if its name ends in .roaring, a bitmap in Roaring's

@@ -120,10 +120,20 @@ std::string use_of(const ColumnSummary& column) {
   return column.is_attribute ? "ranked" : column.role == FieldRole::filter ? "for filters" : "only shown";
 }
 
-// Integers that all differ may be ids.
-bool may_be_ids(const ColumnSummary& column, std::size_t num_rows) {
-  return column.format.type == ColumnType::integer && column.num_missing == 0 && num_rows > 1 &&
-         column.num_distinct == num_rows;
+bool all_differ(const ColumnSummary& column, std::size_t num_rows) {
+  return column.num_missing == 0 && num_rows > 1 && column.num_distinct == num_rows;
+}
+
+// Integers that all differ may be ids; if there are none, texts that do.
+std::vector<const ColumnSummary*> columns_of_ids(const std::vector<ColumnSummary>& columns,
+                                                 std::size_t num_rows) {
+  for (const ColumnType type : {ColumnType::integer, ColumnType::text}) {
+    std::vector<const ColumnSummary*> found;
+    for (const ColumnSummary& column : columns)
+      if (column.format.type == type && all_differ(column, num_rows)) found.push_back(&column);
+    if (!found.empty()) return found;
+  }
+  return {};
 }
 
 std::string text(const InspectArguments& arguments, const Table& table,
@@ -141,15 +151,16 @@ std::string text(const InspectArguments& arguments, const Table& table,
     out += column.num_missing > 0 ? fmt::format("; {} missing\n", grouped(column.num_missing)) : "\n";
   }
   out += odd_cells_text(table, "");
-  for (const ColumnSummary& column : columns)
-    if (may_be_ids(column, table.num_rows))
-      out += fmt::format("all values of {} differ:{} takes them as ids\n", printable(column.name),
-                         option_with("--id", column.name));
+  for (const ColumnSummary* column : columns_of_ids(columns, table.num_rows))
+    out += fmt::format("all values of {} differ:{}{} takes them as ids\n", printable(column->name),
+                       option_with("--id", column->name),
+                       column->format.type == ColumnType::text ? " --id-type text" : "");
   return out + build_line(arguments, table, columns) + "\n";
 }
 
 std::string json(const InspectArguments& arguments, const Table& table,
                  const std::vector<ColumnSummary>& columns) {
+  const std::vector<const ColumnSummary*> of_ids = columns_of_ids(columns, table.num_rows);
   Json list = Json::array();
   for (const ColumnSummary& column : columns)
     list.push_back({{"name", column.name},
@@ -159,7 +170,7 @@ std::string json(const InspectArguments& arguments, const Table& table,
                     {"distinct", column.num_distinct},
                     {"first", column.first},
                     {"last", column.last},
-                    {"may_be_ids", may_be_ids(column, table.num_rows)}});
+                    {"may_be_ids", std::ranges::find(of_ids, &column) != of_ids.end()}});
   return json_text({{"rows", table.num_rows},
                     {"dialect", describe(table.dialect)},
                     {"columns", std::move(list)},

@@ -76,7 +76,7 @@ std::string odd_cells_text(const Table& table, std::string_view indent) {
     lines += fmt::format(
         "{}{} is text: {} of {} cells {}, the first {} at {}", indent, printable(view.fields[i].name),
         grouped(cells.num_texts), grouped(cells.num_texts + cells.num_numbers),
-        cells.num_texts == 1 ? "is no number" : "are no numbers", io::quote_excerpt(cells.words.front()),
+        cells.num_texts == 1 ? "is no number" : "are no numbers", quote_excerpt(cells.words.front()),
         table.location_of_row ? table.location_of_row(cells.first_row)
                               : fmt::format("row {}", grouped(cells.first_row + 1)));
     if (cells.words.size() <= kMostWords && are_plain(cells.words))

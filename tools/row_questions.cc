@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "base/number_text.h"
 #include "coding/json_text.h"
 #include "coding/printable.h"
@@ -23,7 +24,10 @@ std::vector<Row> rows_of(const AnyIndex& index, const NamedIds& ids) {
   std::vector<Row> rows;
   const std::vector<std::optional<Row>> found = index.get(ids);
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (!found[i]) throw InvalidArgument(fmt::format("there is no row with the id {}", ids.text(i)));
+    if (!found[i])
+      throw InvalidArgument(fmt::format("there is no row with the id {}", ids.type == IdType::text
+                                                                              ? quote_excerpt(ids.texts[i])
+                                                                              : ids.text(i)));
     rows.push_back(*found[i]);
   }
   return rows;

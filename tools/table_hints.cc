@@ -24,6 +24,8 @@ void throw_with_hint(const InputError& error) {
       throw InputError(text + " (--header yes or --header no says so)");
     case InputError::Remedy::give_dates:
       throw InputError(text + " (--dates day-first or --dates month-first says so)");
+    case InputError::Remedy::give_id_type:
+      throw InputError(text + " (build --id-type text takes ids as texts, --id-type int64 as numbers)");
     case InputError::Remedy::list_rejected:
       throw InputError(text + " (--rejects FILE leaves such rows out)");
     case InputError::Remedy::none:

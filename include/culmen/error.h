@@ -37,7 +37,8 @@ class InputError : public Error {
     give_decimal,       // CsvDialect::decimal says what the cells do not tell
     give_header,        // CsvDialect::has_header says what the first line does not tell
     give_dates,         // CsvDialect::dates says what the cells do not tell
-    list_rejected,      // ReadOptions::on_rejected_row takes such rows, and the others are read
+    give_id_type,  // ReadOptions::id_type says whether ids are texts, or numbers that lose their leading zeros
+    list_rejected,  // ReadOptions::on_rejected_row takes such rows, and the others are read
   };
 
   using Error::Error;

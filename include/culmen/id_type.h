@@ -23,7 +23,8 @@
 //   for (std::size_t rank = 0; rank < best.hits.size(); ++rank) use(best.id_text(rank));
 //
 // Filters compare with texts: id_col() == "A-1". Hit::id is then a number that stands in for the text in one version of the
-// index, in the texts' order: Index::find_texts has it, and changes may move it. It is not for users.
+// index, in the texts' order: Index::find_texts has it, and changes may move it. It is not for users. Shards have numbers of
+// their own each (culmen/sharded_index.h).
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "culmen/query.h"
@@ -18,6 +19,7 @@ namespace culmen {
 // A hit, and the shard that it is from.
 struct ShardHit : Hit {
   std::uint32_t shard = 0;
+  std::string text = {};  // of IdType::text, its id: the numbers of two shards do not compare
 
   friend bool operator==(const ShardHit&, const ShardHit&) = default;
 };
@@ -25,9 +27,13 @@ struct ShardHit : Hit {
 // What a shard answers to one query.
 struct ShardAnswer {
   std::uint32_t shard = 0;
-  std::uint64_t version = 0;  // of the shard's index
-  std::vector<Hit> hits;      // best first
+  std::uint64_t version = 0;            // of the shard's index
+  std::vector<Hit> hits;                // best first
+  std::vector<std::string> texts = {};  // of IdType::text: the ids of the hits; of others empty
 };
+
+// The answer's order: the higher score, then the smaller id; of texts by bytes.
+[[nodiscard]] bool comes_before(const ShardHit& a, const ShardHit& b);
 
 // The k best hits of all answers, best first; without k all of them. A hit that several answers have is there once.
 [[nodiscard]] std::vector<ShardHit> merge(std::span<const ShardAnswer> answers, std::optional<std::size_t> k);

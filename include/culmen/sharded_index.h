@@ -8,6 +8,10 @@
 // A row is in the shard that the hash of its id chooses (shard_of). A manifest in the directory lists the shards; it is
 // replaced atomically. Each search sees one version of every shard, and scales by the statistics of exactly these.
 //
+// Of IdType::text, each shard has numbers of its own that stand in for its texts, so Hit::id and Row::id of two shards do
+// not compare: the texts do, SearchResult::id_text() and Row::label. Calls that take or give only numbers throw
+// InvalidArgument.
+//
 // Thread safety and handles: as Index.
 #pragma once
 
@@ -17,6 +21,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "culmen/build.h"
@@ -26,8 +31,10 @@
 namespace culmen {
 
 // The shard of a row: the high half of mix(id) * num_shards, where mix is the finalizer of SplitMix64 on the id's 64
-// bits: x ^= x >> 30; x *= 0xbf58476d1ce4e5b9; x ^= x >> 27; x *= 0x94d049bb133111eb; x ^= x >> 31.
+// bits: x ^= x >> 30; x *= 0xbf58476d1ce4e5b9; x ^= x >> 27; x *= 0x94d049bb133111eb; x ^= x >> 31. Of IdType::text: the
+// high half of XXH3_64bits(the text's bytes) * num_shards.
 [[nodiscard]] std::uint32_t shard_of(std::int64_t id, std::uint32_t num_shards);
+[[nodiscard]] std::uint32_t shard_of(std::string_view text, std::uint32_t num_shards);
 
 inline constexpr std::uint32_t kMaxShards = 4096;
 
@@ -81,6 +88,7 @@ class ShardedIndex {
   [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;
   [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
                                                  const SearchOptions& options = {}) const;
+  // Not of IdType::text.
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
   std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                              const SearchOptions& options = {}) const;
@@ -91,9 +99,15 @@ class ShardedIndex {
                                           const SearchOptions& options = {}) const;
   [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::int64_t id,
                                                const SearchOptions& options = {}) const;
+  [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::string_view text,
+                                               const SearchOptions& options = {}) const;
   [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
   [[nodiscard]] bool contains(std::int64_t id) const;
+  [[nodiscard]] std::optional<Row> get(std::string_view text) const;
+  [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::string_view> texts) const;
+  [[nodiscard]] bool contains(std::string_view text) const;
+  // Not of IdType::text: a RowReader has the rows.
   [[nodiscard]] std::vector<std::int64_t> ids_where(const Filter& where) const;
 
   // ---- Changes, for an index that was opened as writable; they go to the shards of their ids. All shards check their
@@ -104,6 +118,7 @@ class ShardedIndex {
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);
+  std::uint64_t erase(std::span<const std::string_view> texts);  // of IdType::text
   std::uint64_t erase_where(const Filter& where);
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
   // For a call that is repeated because its answer was lost, or because it ended in the middle: as write(), but a shard

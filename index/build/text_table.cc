@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "base/excerpt.h"
 #include "base/text_id_space.h"
 #include "culmen/error.h"
 #include "index/table_shape.h"
@@ -36,15 +39,17 @@ Array<std::int64_t> ids_of_texts(const TableView& table, Duplicates duplicates,
   const Array<std::uint64_t> rows = rows_by_text(texts, table.num_rows, memory);
   Array<std::uint64_t> positions(rows.size(), memory);  // of each row's text among the distinct ones
   std::uint64_t num_texts = 0;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>>
+      again;  // the first row whose text is there before, and where
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const bool is_new = i == 0 || texts[rows[i]] != texts[rows[i - 1]];
-    if (!is_new && duplicates == Duplicates::error)
-      throw InputError("id \"" + std::string(texts[rows[i]]) + "\" stands in rows " +
-                       std::to_string(rows[i - 1] + 1) + " and " + std::to_string(rows[i] + 1) +
-                       "; ids must be unique");
+    if (!is_new && (!again || rows[i] < again->first)) again = {rows[i], rows[i - 1]};
     if (is_new) ++num_texts;
     positions[rows[i]] = num_texts - 1;
   }
+  if (again && duplicates == Duplicates::error)
+    throw RowError(again->first, "id " + quote_excerpt(texts[again->first]) + " stands in row " +
+                                     std::to_string(again->second + 1) + " as well; ids must be unique");
   Array<std::int64_t> ids(rows.size(), memory);
   std::ranges::transform(positions, ids.begin(),
                          [&](std::uint64_t position) { return spread_id(position, num_texts); });

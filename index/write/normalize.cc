@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "base/assert.h"
+#include "base/excerpt.h"
 #include "base/ids.h"
 #include "base/number_text.h"
 #include "cpu/passing_ids.h"
@@ -57,7 +58,7 @@ class Folder {
   void operator()(const WriteBatch::Erase& step) {
     if (!step.ids.empty() && step.ids.data() == nullptr)
       throw InvalidArgument("the ids to erase are a null pointer");
-    if (texts_) throw InvalidArgument("the ids of the index are texts: erase by texts");
+    if (texts_) require_erasable_numbers(s_);
     for (const std::int64_t id : step.ids) erase(state_of(id));
   }
   void operator()(const WriteBatch::EraseTexts& step) {
@@ -209,7 +210,7 @@ class Folder {
 
   std::string name_of(std::int64_t id, std::size_t table, std::size_t row) const {
     if (!texts_) return id_text(id, s_.id_type);
-    return '"' + std::string(tables_[table].view().labels[row]) + '"';
+    return quote_excerpt(tables_[table].view().labels[row]);
   }
 
   // Gathers the rows that remain, table by table, each in its order.

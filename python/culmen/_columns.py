@@ -222,6 +222,9 @@ def _from_datetimes(values: np.ndarray, name: str) -> Column:
 
 # ---- Python's objects
 
+#: Of ids that are no integers of 64 bits.
+TEXTS_INSTEAD = ': an index of id_type="text" has other ids, as texts'
+
 
 def is_missing(value: Any) -> bool:
     return type(value).__name__ in _MISSING
@@ -279,8 +282,8 @@ def _from_objects(values: Sequence[Any], name: str, are_ids: bool) -> Column:
     elif not found:  # no value
         return nothing(len(values))
     [family] = found
-    if are_ids and family == "int" and (unsigned := _unsigned_objects(values, gaps)) is not None:
-        return unsigned
+    if are_ids and family == "int":
+        return _id_objects(values, gaps if gaps is not None and gaps.any() else None)
     return _READERS[family](values, gaps if gaps is not None and gaps.any() else None, name)
 
 
@@ -327,12 +330,17 @@ def _integer_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) 
         raise row_error(row, f"column {name!r}: {whole[row]} is beyond 2^63: make the column float") from None
 
 
-def _unsigned_objects(values: Sequence[Any], gaps: np.ndarray | None) -> Column | None:
-    """None if they are no uint64, or int64 as well."""
+def _id_objects(values: Sequence[Any], gaps: np.ndarray | None) -> Column:
+    """Int64, or uint64 if one of them is 2^63 or more."""
     whole = [0 if gaps is not None and gaps[row] else int(value) for row, value in enumerate(values)]
-    if min(whole) < 0 or not 1 << 63 <= max(whole) < 1 << 64:
-        return None
-    return Column(Format("int"), np.array(whole, dtype=np.uint64), gaps if gaps is not None and gaps.any() else None)
+    is_unsigned = max(whole) >= 1 << 63
+    least, end, what = (0, 1 << 64, "from 0 to 2^64 - 1 where one is 2^63 or more") if is_unsigned else (
+        -(1 << 63), 1 << 63, "from -2^63 on"
+    )  # fmt: skip
+    for row, id in enumerate(whole):
+        if not least <= id < end:
+            raise row_error(row, f"ids that are integers are {what}; {id} is not{TEXTS_INSTEAD}")
+    return Column(Format("int"), np.array(whole, dtype=np.uint64 if is_unsigned else np.int64), gaps)
 
 
 def _boolean_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+import numpy as np
 
 from . import _core
 from ._core import Filter
-from ._ids import check_id_type, default_id_type, encoded, id_set, id_type_of, texts_of
+from ._errors import InvalidArgument
+from ._ids import (
+    check_id_type,
+    default_id_type,
+    encoded,
+    encoded_ends,
+    id_set,
+    id_type_of,
+    text_column,
+    text_set,
+    texts_of,
+)
+
+_MOST_IN_STEPS = 1 << 32
 
 
 class Column:
@@ -81,7 +96,7 @@ def ids(of: Any, id_type: str | None = None) -> Filter:
     """Rows whose ids are in a set: ids(seen), or ~ids(seen) for all others. It is a filter, to be joined by & and |.
 
     Queries that use it share the set, so build it once. 10 million ids near each other take a few
-    tenths of a second.
+    tenths of a second. Texts are looked up once in each version of an index that is searched.
 
     Args:
         of: texts, or integers, as an array, a column of pandas, polars or Arrow, a list, a set or a range; booleans, of
@@ -97,9 +112,20 @@ def ids(of: Any, id_type: str | None = None) -> Filter:
     <culmen.Filter id in {3 ids} and price <= 200>
     """
     check_id_type(id_type)
-    texts = texts_of(of) if id_type in (None, "text") else None
-    if texts or id_type == "text":
-        return _core.id_col().isin(texts or [])
+    if isinstance(of, (int, np.integer)):
+        raise InvalidArgument(f"a set of ids is made of a collection: ids([{of}]), or id_col() == {of}")
+    if isinstance(of, Iterator):
+        of = list(of)
+    if id_type == "text":
+        return _core.ids_in_texts(text_set(of))
+    if id_type is None and (texts := texts_of(of)):
+        return _core.ids_in_texts(text_column(texts))
+    if isinstance(of, range) and of:
+        first, last, of_range = encoded_ends(of, id_type)
+        if abs(of.step) == 1:
+            return _core.ids_in_range(first, last, of_range)
+        if (last - first) // abs(of.step) >= _MOST_IN_STEPS:
+            raise InvalidArgument("a range in steps has at most 2^32 ids: test the id itself, as in id_col() >= 5")
     given = id_set(of)
     if isinstance(given, bytes):
         return _core.ids_in_bytes(given, id_type or default_id_type(of))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Set, ValuesView
+from collections.abc import Iterable, Iterator, Sequence, Set, ValuesView
 from typing import Any, Literal
 
 import numpy as np
 
 from . import _core
 from ._arrow import arrow_column
-from ._columns import CALLED, is_missing, read_column
+from ._columns import CALLED, TEXTS_INSTEAD, Column, is_missing, read_column
 from ._errors import InputError, InvalidArgument
 from ._sources import column_of
 
@@ -20,7 +20,7 @@ def read_ids(given: Any, num_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
     integers with gaps as float64."""
     column = read_column(column_of(given), "the ids", are_ids=True)
     if not column.format.is_number and column.format.type != "null":
-        raise InputError(f"ids are integers; these are {CALLED[column.format.type]}")
+        raise InputError(f"ids are integers; these are {CALLED[column.format.type]}{TEXTS_INSTEAD}")
     if len(column) != num_rows:
         raise InvalidArgument(f"there are {len(column)} ids for {num_rows} rows")
     values, gaps = column.values, column.gaps
@@ -49,6 +49,8 @@ def read_any_ids(
 #: compare as the numbers do, and texts in the place of labels (culmen/id_type.h).
 IdType = Literal["int64", "uint64", "text"]
 TOP_BIT = np.uint64(1 << 63)
+
+_MOST_SHOWN = 40  # characters
 
 #: Of one row or of several.
 Ids = int | str | Iterable[int] | Iterable[str] | np.ndarray
@@ -89,12 +91,13 @@ def whole_numbers(values: np.ndarray) -> np.ndarray:
         values = np.asarray(values.tolist())
     if values.dtype.kind == "f":
         if not (is_integer := values == np.floor(values)).all():
-            raise InputError(f"ids are integers; {values[~is_integer][0]} is not")
+            raise InputError(f"ids are integers; {values[~is_integer][0]} is not{TEXTS_INSTEAD}")
         if (abs(values) >= 2.0 ** (np.finfo(values.dtype).nmant + 1)).any():
             raise InputError(f"ids are integers; some of these are too large for {values.dtype} to hold exactly")
         values = values.astype(np.int64)
     if values.dtype.kind not in "iu":
-        raise InputError(f"ids are integers; these are {'texts' if values.dtype.kind in 'SUT' else values.dtype}")
+        found = "texts" if values.dtype.kind in "SUT" else values.dtype
+        raise InputError(f"ids are integers; these are {found}{TEXTS_INSTEAD}")
     is_uint64 = values.dtype.kind == "u" and values.dtype.itemsize == 8
     return np.ascontiguousarray(values, dtype=np.uint64 if is_uint64 else np.int64)
 
@@ -157,6 +160,12 @@ def any_id_of(given: Any, id_type: IdType) -> int | str | None:
     return str(given)
 
 
+def shown_id(given: Any) -> str:
+    """For a message."""
+    text = str(given)
+    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
+
+
 def as_ids(ids: Ids, id_type: IdType) -> np.ndarray | list[str]:
     if id_type == "text":
         return _given_texts(ids)
@@ -190,7 +199,13 @@ def texts_of(given: Any) -> list[str] | None:
     return list(map(str, given))
 
 
-def ids_of_texts(labels: list[str]) -> np.ndarray:
+def text_column(texts: Sequence[str]) -> _core.TextColumn:
+    column = _core.TextColumn()
+    column.append_list(list(texts))
+    return column
+
+
+def ids_of_texts(labels: Sequence[str]) -> np.ndarray:
     """As answers have them."""
     ids = np.empty(len(labels), dtype=object)
     ids[:] = labels
@@ -214,6 +229,35 @@ def _given_numbers(ids: Any) -> np.ndarray:
     return np.empty(0, dtype=np.int64) if values.size == 0 else whole_numbers(values)
 
 
+def text_set(given: Any) -> _core.TextColumn:
+    """What culmen.ids takes as texts."""
+    texts = texts_of(given)
+    if texts is None and len(given) > 0:
+        column = read_column(arrow_column(given) or list(given), "ids", are_ids=True)
+        if _has_gaps(column):
+            raise InputError("an id has no value")
+        raise InputError(f'ids are texts where id_type is "text"; these are {CALLED[column.format.type]}')
+    return text_column(texts or [])
+
+
+def encoded_ends(given: range, id_type: Any) -> tuple[int, int, IdType]:
+    """The least and the largest id of a range that is not empty, as the extension has them, and their type."""
+    least, largest = sorted((given[0], given[-1]))
+    found: IdType = id_type or ("uint64" if largest >= 1 << 63 else "int64")
+    first, end = (0, 1 << 64) if found == "uint64" else (-(1 << 63), 1 << 63)
+    if least < first or largest >= end:
+        raise InputError(
+            f"ids are from -2^63 to 2^63 - 1 or, of uint64, from 0 to 2^64 - 1: no index has both {least} and {largest}"
+        )
+    offset = 1 << 63 if found == "uint64" else 0
+    return least - offset, largest - offset, found
+
+
+def _has_gaps(column: Column) -> bool:
+    gaps: Any = column.values.gaps() if isinstance(column.values, _core.TextColumn) else column.missing()
+    return gaps is not None and bool(gaps.any())
+
+
 def id_set(given: Any) -> np.ndarray | bytes:
     """What culmen.ids takes, as int64, uint64, or in Roaring's portable format for 64 bits."""
     if isinstance(given, (bytes, bytearray, memoryview)):
@@ -231,13 +275,13 @@ def id_set(given: Any) -> np.ndarray | bytes:
 
 
 def _values_of(given: Any) -> np.ndarray:
-    if isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray):
+    if isinstance(given, np.ndarray) and given.dtype.kind != "O" and not isinstance(given, np.ma.MaskedArray):
         return given
     column = read_column(arrow_column(given) or given, "ids", are_ids=True)
-    if (gaps := column.missing()) is not None and gaps.any():
+    if _has_gaps(column):
         raise InputError("an id has no value")
     if not isinstance(column.values, np.ndarray) or column.format.type in ("date", "timestamp"):
-        raise InputError(f"ids are integers; these are of the type {column.format}")
+        raise InputError(f"ids are integers; these are {CALLED[column.format.type]}{TEXTS_INSTEAD}")
     return column.values.astype(bool) if column.format.type == "bool" else column.values
 
 

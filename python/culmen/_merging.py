@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._ids import IdType, decoded, ids_of_texts
 from ._reports import SearchStats
 from ._result import BatchResult, Result
 from ._schema import Schema
@@ -31,11 +32,20 @@ class Merged:
     def __init__(self, asked: Sequence[Asked], ks: np.ndarray) -> None:
         self.asked = asked
         self._ks = ks
-        parts = [(a.queries, a.part.counts, a.part.ids, a.part.scores) for a in asked]
+        ids = [a.part.ids for a in asked]
+        #: Ids that are texts, ascending; then `ids` has their positions here: numbers of two shards do not compare.
+        self.texts: np.ndarray | None = None
+        if any(a.part.texts is not None for a in asked):
+            self.texts, ids = _positions_of_texts([a.part.texts or () for a in asked])
+        parts = [(a.queries, a.part.counts, of_part, a.part.scores) for a, of_part in zip(asked, ids, strict=True)]
         #: Positions among the hits of all parts; and how many hits each query has.
         self.order, self.counts = _core.merge_parts(parts, ks)
-        self.ids = _joined([a.part.ids for a in asked], np.int64)[self.order]
+        self.ids = _joined(ids, np.int64)[self.order]
         self.scores = _joined([a.part.scores for a in asked], np.float64)[self.order]
+
+    def given_ids(self, id_type: IdType) -> np.ndarray:
+        """As users have them."""
+        return decoded(self.ids, id_type) if self.texts is None else self.texts[self.ids]
 
     @property
     def shards(self) -> np.ndarray:
@@ -54,6 +64,14 @@ class Merged:
     def rows(self) -> tuple[np.ndarray, list[str], list[Any]]:
         """Their columns, as the extension's RowColumns has them."""
         return selected_rows(joined_rows([a.part.rows for a in self.asked]), self.order)
+
+
+def _positions_of_texts(parts: Sequence[Sequence[str]]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The texts of all parts, ascending, and those of each part by their positions. Python's order of texts is that of
+    their bytes in UTF-8."""
+    texts, positions = np.unique(ids_of_texts([text for part in parts for text in part]), return_inverse=True)
+    ends = np.cumsum([len(part) for part in parts])
+    return texts, np.split(positions.astype(np.int64), ends[:-1])
 
 
 def _joined(arrays: Sequence[np.ndarray], kind: Any) -> np.ndarray:
@@ -194,8 +212,8 @@ class ShardedResult(_OfShards, Result):
         self._origin = origin
 
 
-#: Looks up the rows of a shard: its number and ids.
-Lookup = Callable[[Mapping[int, np.ndarray]], Mapping[int, Any]]
+#: Looks up the rows of shards: by their numbers the ids, a list of those that are texts.
+Lookup = Callable[[Mapping[int, Any]], Mapping[int, Any]]
 
 
 class Many:
@@ -209,6 +227,7 @@ class Many:
         self.scores[is_row] = merged.scores
         self.counts = merged.counts.astype(np.uint32)
         self.version = sum(origin.versions)
+        self.texts = merged.texts
         self.index = _Rows(merged, lookup)
 
 
@@ -231,11 +250,28 @@ class _Rows:
         shards = shards_of_known[np.searchsorted(known, ids)]
         order = np.argsort(shards, kind="stable")
         numbers = np.unique(shards)
-        found = self._lookup({int(shard): ids[shards == shard] for shard in numbers})
+        texts = self._merged.texts
+        given = {int(shard): ids[shards == shard] for shard in numbers}
+        found = self._lookup(given if texts is None else {s: texts[these].tolist() for s, these in given.items()})
         if not len(numbers):
             return no_rows(0, field_kinds)
         rows = joined_rows([found[int(shard)] for shard in numbers])
         return selected_rows(rows, np.argsort(order, kind="stable"))
+
+
+class ManyOfTexts:
+    """The answers of open shards to many queries, whose ids are texts. `ids` are positions in `texts`."""
+
+    def __init__(self, answers: _core.ManyAnswers) -> None:
+        self.ids, self.scores, self.counts = answers.ids, answers.scores, answers.counts
+        self.version = answers.version
+        self.texts = ids_of_texts(answers.texts or [])
+        self.index = self
+        self._shards: Any = answers.index
+
+    def get(self, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
+        """As the extension's Index.get."""
+        return self._shards.get_texts(self.texts[ids].tolist(), field_kinds)
 
 
 class ShardedBatchResult(_OfShards, BatchResult):
@@ -251,3 +287,7 @@ class ShardedBatchResult(_OfShards, BatchResult):
     def __init__(self, many: Any, origin: Origin) -> None:
         super().__init__(many, origin.schema)
         self._origin = origin
+
+    def _texts_of(self, numbers: np.ndarray) -> list[str]:
+        many: Any = self._many  # a Many
+        return [] if many.texts is None else many.texts[numbers].tolist()

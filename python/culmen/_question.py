@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._merging import Asked, Many, Merged, MergedAnswer, Origin, ShardedBatchResult, ShardedResult
+from ._merging import Asked, Many, ManyOfTexts, Merged, MergedAnswer, Origin, ShardedBatchResult, ShardedResult
 from ._progress import Progress
 from ._queries import as_matrix, by_name, check_types, in_numbers, integer, is_matrix
 from ._rounds import Rounds
@@ -27,7 +27,7 @@ _FEWEST_QUERIES = 2048
 _MOST_QUERIES = 16384
 
 #: Looks up rows in shards of a view: the ids by shard.
-RowsOf = Callable[[View, Mapping[int, np.ndarray]], Mapping[int, Any]]
+RowsOf = Callable[[View, Mapping[int, Any]], Mapping[int, Any]]
 
 
 class Question:
@@ -91,7 +91,7 @@ class Question:
             return ShardedResult(answer, origin)
         matrix = as_matrix(self._weights, view.schema.names)
         answers = self._wanted(len(matrix)).search(shards, matrix, *self._others, self._report)
-        return ShardedBatchResult(answers, origin)
+        return ShardedBatchResult(ManyOfTexts(answers) if view.schema.has_text_ids else answers, origin)
 
     def _wanted(self, num_queries: int) -> Wanted:
         if self._has_lists:

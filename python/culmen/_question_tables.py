@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core
 from ._errors import InvalidArgument
 from ._files import as_arrow
-from ._ids import IdType, decoded
+from ._ids import IdType
+from ._merging import Asked, Merged
 from ._queries import as_matrix
 from ._wanted import Shared
 
@@ -35,10 +35,9 @@ def lists_of(counts: np.ndarray, ids: np.ndarray, scores: np.ndarray) -> dict[st
     import pyarrow
 
     ends = pyarrow.array(np.concatenate([[0], np.cumsum(counts)]), pyarrow.int64())
-    return {
-        name: pyarrow.LargeListArray.from_arrays(ends, pyarrow.array(hits))
-        for name, hits in zip(ANSWERS, (ids, scores))
-    }
+    texts = pyarrow.string() if ids.dtype == object else None
+    columns = pyarrow.array(ids, texts), pyarrow.array(scores)
+    return {name: pyarrow.LargeListArray.from_arrays(ends, column) for name, column in zip(ANSWERS, columns)}
 
 
 def with_answers(table: Any, answers: dict[str, pyarrow.Array]) -> pyarrow.Table:
@@ -67,6 +66,5 @@ def merged_lists(parts: Sequence[Any], num_questions: int, k: int | None, id_typ
     """Of what shards answer to all questions, as Part says."""
     every = np.arange(num_questions)
     ks = Shared(k, None, None, num_questions).ks()
-    places, counts = _core.merge_parts([(every, p.counts, p.ids, p.scores) for p in parts], ks)
-    ids, scores = np.concatenate([p.ids for p in parts]), np.concatenate([p.scores for p in parts])
-    return lists_of(counts, decoded(ids[places], id_type), scores[places])
+    merged = Merged([Asked(shard, every, part) for shard, part in enumerate(parts)], ks)
+    return lists_of(merged.counts, merged.given_ids(id_type), merged.scores)

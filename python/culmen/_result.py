@@ -276,9 +276,13 @@ class BatchResult(Tabular):
             return self._numbers
         is_row = self._is_row()
         texts = np.full(is_row.shape, None, dtype=object)
-        texts[is_row] = self._lookup().rows(self._numbers[is_row])[1]
+        texts[is_row] = self._texts_of(self._numbers[is_row])
         texts.flags.writeable = False
         return texts
+
+    def _texts_of(self, numbers: np.ndarray) -> list[str]:
+        """The ids that are texts, by what stands in for them."""
+        return self._lookup().rows(numbers)[1]
 
     @property
     def version(self) -> int:
@@ -385,6 +389,8 @@ class _AnswerOfMany:
 
     @property
     def labels(self) -> list[str]:
+        if self._batch._schema.has_text_ids:
+            return self._batch._texts_of(self._numbers)
         return self._batch._lookup().rows(self._numbers)[1]
 
     def rows_at(self, ranks: np.ndarray, field_kinds: str) -> tuple[Any, ...]:

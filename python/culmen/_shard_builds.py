@@ -8,6 +8,7 @@ with an id is to be kept, a round before that leaves out the others.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -28,7 +29,7 @@ from ._build import BuildOptions, build
 from ._columns import Column, read_column
 from ._errors import Error, InputError, InvalidArgument
 from ._files import as_arrow, expand, in_utf8, open_dataset, translated
-from ._ids import encoded, read_ids, whole_numbers
+from ._ids import IdType, encoded, ids_of_texts, read_any_ids, whole_numbers
 from ._queries import check_integer
 from ._shards import Failure
 from ._sources import source_of
@@ -143,7 +144,8 @@ def _cut_batch(batch: Any, first_row: int, num_shards: int, choice: Choice) -> C
     rows, ids = _with_ids(batch, first_row, choice)
     if len(ids) == 0:
         return report, {0: rows}
-    shards = _core.shards_of(ids, num_shards).astype(np.uint16)  # which NumPy sorts by counting
+    shards_of: Any = _core.shards_of if isinstance(ids, np.ndarray) else _core.shards_of_texts
+    shards = shards_of(ids, num_shards).astype(np.uint16)  # which NumPy sorts by counting
     counts = np.bincount(shards, minlength=num_shards)
     rows = rows.take(np.argsort(shards, kind="stable"))
     ends = np.cumsum(counts)
@@ -175,8 +177,9 @@ def keep_distinct(shard: int, part: int, folder: str, num_shards: int, plan: Pla
     table = _typed(_rows_of_shard(shard, folder, plan), plan)
     if (dropped := take_table(table, plan.choice).dropped) is not None:
         table = table.take(np.delete(np.arange(len(table)), dropped.astype(np.int64)))
-    ids, _ = read_ids(source_of(table).take(plan.choice.id, "the ids"), len(table))
-    table = table.take(_distinct(whole_numbers(ids), plan.options.duplicates))
+    ids, _ = read_any_ids(source_of(table).take(plan.choice.id, "the ids"), len(table), plan.choice.id_type)
+    given = whole_numbers(ids) if isinstance(ids, np.ndarray) else ids_of_texts(ids.to_list())
+    table = table.take(_distinct(given, plan.options.duplicates))
     with _Pieces(folder, part, num_shards) as pieces:
         pieces.add({shard: table})
     return _report_of_rows(table, plan.choice)
@@ -241,7 +244,7 @@ def _selected(table: Any, columns: Sequence[str] | None) -> Any:
     return table if columns is None else table.select(list(columns))
 
 
-def _with_ids(batch: Any, first_row: int, choice: Choice) -> tuple[Any, np.ndarray]:
+def _with_ids(batch: Any, first_row: int, choice: Choice) -> tuple[Any, np.ndarray | _core.TextColumn]:
     """The rows, and their ids. Skips rows without an id if the choice drops them."""
     import pyarrow
 
@@ -249,14 +252,17 @@ def _with_ids(batch: Any, first_row: int, choice: Choice) -> tuple[Any, np.ndarr
         numbers = np.arange(first_row, first_row + len(batch))
         return batch.append_column(_NUMBER, pyarrow.array(numbers)), numbers
     column = source_of(batch).take(choice.id, "the ids")
-    ids, gaps = read_ids(column, len(batch))
+    ids, gaps = read_any_ids(column, len(batch), choice.id_type)
     if gaps is not None:
         if choice.nulls != "drop":
             raise InputError(
                 f"column {choice.id!r} has no value in row {first_row + int(gaps.argmax()) + 1}: fill the gaps, or "
                 "leave such rows out with nulls='drop'"
             )
-        batch, ids = batch.filter(pyarrow.array(~gaps)), ids[~gaps]
+        batch = batch.filter(pyarrow.array(~gaps))
+        ids = ids[~gaps] if isinstance(ids, np.ndarray) else ids.selected(~gaps)
+    if not isinstance(ids, np.ndarray):
+        return batch, ids
     return batch, encoded(whole_numbers(ids), choice.id_type or "int64")
 
 
@@ -386,9 +392,7 @@ class Coordinator:
             raise InvalidArgument("label names a column of the files")
         if options.duplicates not in ("error", "first", "last"):
             raise InvalidArgument(f'duplicates is "error", "first" or "last", not {options.duplicates!r}')
-        if choice.id_type == "text":
-            raise InvalidArgument("a sharded index cannot have text ids: build one index, or give integers")
-        choice = replace(choice, id_type=choice.id_type or "int64")  # the ids of one part do not tell that of all
+        is_new = not os.path.exists(self._directory)
         generation = _next_generation(self._directory, self._overwrite)
         folder = os.path.join(self._directory, f"pieces-{uuid.uuid4().hex}")
         os.makedirs(folder)
@@ -405,6 +409,9 @@ class Coordinator:
             self._build_shards(generation, folder, plan, reports)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+            if is_new:
+                with contextlib.suppress(OSError):  # of a build that has not failed it is not empty
+                    os.rmdir(self._directory)
 
     def _of_distinct(self, plan: Plan, options: BuildOptions, folder: str) -> Plan:
         """The plan for one row of each id."""
@@ -451,6 +458,8 @@ class Coordinator:
                 columns[name] = _joined_report(columns.get(name), column)
         num_rows = sum(report.num_rows for report in reports)
         choice = _decided(choice, schema, columns, num_rows)
+        if choice.id_type is None:
+            choice = replace(choice, id_type=_id_type_in(schema, choice.id))
         assert choice.attributes is not None
         preferences = preferences_of(choice.attributes, schema.names)
         value_type = options.value_type
@@ -538,6 +547,17 @@ def _next_generation(directory: str, overwrite: bool) -> int:
         elif not name.startswith(("SHARDS", "LOCK", "pieces-")):
             raise InvalidArgument(f"{directory} is not empty and holds no sharded index: choose another directory")
     return max(generations) + 1
+
+
+def _id_type_in(schema: Any, id: str | None) -> IdType:
+    """By the type of the column, as the ids of one part do not tell how large those of others are."""
+    if id is None:
+        return "int64"
+    return (
+        "text"
+        if read_column(source_of(schema.empty_table()).take(id, "the ids"), id).format.type == "text"
+        else "int64"
+    )
 
 
 def _decided(choice: Choice, schema: Any, columns: dict[str, ColumnReport], num_rows: int) -> Choice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from ._build import BuildOptions
 from ._engines import Engine, ThreadEngine
 from ._errors import InvalidArgument, IoError
 from ._files import Path
-from ._ids import IdType
+from ._ids import Ids, IdType
 from ._queries import ALL_CORES, Where, check_integer
 from ._reports import WriteResult
 from ._shard_builds import MOST_SHARDS, Coordinator, LocalTasks, Tasks, parts_of
@@ -76,7 +76,8 @@ class ShardedIndex(ShardedSearchable):
             table: Parquet or Arrow files, as for Index.from_files, or a table with names, as for Index.build. Needs
                 pyarrow.
             shards: how many.
-            id_type: "uint64" for ids from 0 to 2^64 - 1; otherwise one of 2^63 or more is an error.
+            id_type: "uint64" for ids from 0 to 2^64 - 1; otherwise one of 2^63 or more is an error. A column of texts
+                is "text" by default.
             overwrite: replaces a sharded index that is in the directory. Who has it open keeps it.
             cluster: the column that rows are grouped by within each shard.
 
@@ -230,7 +231,7 @@ class ShardedIndex(ShardedSearchable):
         columns = Step("update", self._view.schema.some_columns_of(table, id, label))
         return self._write([columns], WriteOptions(round_to_float32))
 
-    def erase(self, ids: int | Iterable[int] | None = None, *, where: Where = None) -> int:
+    def erase(self, ids: Ids | None = None, *, where: Where = None) -> int:
         """As Index.erase: erases rows, by their ids or by a filter, and returns how many."""
         return self._write([Step("erase", rows_to_erase(self._view.names, ids, where))], WriteOptions()).erased
 

@@ -13,7 +13,7 @@ import numpy as np
 from . import _core
 from ._engines import Engine, ShardUnavailable
 from ._errors import InvalidArgument, IoError
-from ._ids import id_of
+from ._ids import IdType, any_id_of, id_of, text_column
 from ._merging import ShardedBatchResult, ShardedResult, joined_rows
 from ._progress import Progress, shown
 from ._queries import (
@@ -176,8 +176,9 @@ class ShardedSearchable:
         question = Question(weights, k, rest, self._rounds, self._rows, allow_partial=False, timeout=None)
         found = self._at_one_version(question.answered)
         assert isinstance(found, ShardedBatchResult)
-        is_row = np.arange(found.ids.shape[1]) < found.counts[:, None]
-        return with_answers(table, lists_of(found.counts, found.ids[is_row], found.scores[is_row]))
+        ids = found.ids
+        is_row = np.arange(ids.shape[1]) < found.counts[:, None]
+        return with_answers(table, lists_of(found.counts, ids[is_row], found.scores[is_row]))
 
     def _at_one_version(self, ask: Callable[[View], T]) -> T:
         """Asks again, about newer versions, if a shard has moved on."""
@@ -195,24 +196,28 @@ class ShardedSearchable:
                 pause = min(1.0, 2 * pause)
         return ask(self._view)
 
-    def get(self, id: int) -> Row | None:
+    def get(self, id: int | str) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN."""
-        if (number := id_of(id, self._view.schema.id_type)) is None:
+        if (number := any_id_of(id, self._view.schema.id_type)) is None:
             return None
+        wanted: Any = [number] if isinstance(number, str) else np.array([number])
 
         def ask(view: View) -> Row | None:
-            found = self._rows(view, {_shard_of(view, number): np.array([number])})
+            found = self._rows(view, {_shard_of(view, number): wanted})
             [taken] = found.values()
             if not taken[1]:
                 return None
             taken = joined_rows([taken])
             [columns] = named_rows(view.schema, taken)
+            if isinstance(number, str):
+                return Row(number, float("nan"), columns)
+            assert not isinstance(id, str)
             return Row(operator.index(id), float("nan"), columns, taken[1][0])
 
         return self._at_one_version(ask)
 
     def __contains__(self, id: object) -> bool:
-        number = id_of(id, self._view.schema.id_type) if isinstance(id, (int, np.integer)) else None
+        number = _known_id(id, self._view.schema.id_type)
         if number is None:
             return False
 
@@ -223,7 +228,7 @@ class ShardedSearchable:
         return self._at_one_version(ask)
 
     @staticmethod
-    def _rows(view: View, ids: Mapping[int, np.ndarray]) -> Mapping[int, Any]:
+    def _rows(view: View, ids: Mapping[int, Any]) -> Mapping[int, Any]:
         kinds = view.schema.field_kinds
         return _all_answers(view.engine, {s: ("get", view.versions[s], of_shard, kinds) for s, of_shard in ids.items()})
 
@@ -329,7 +334,16 @@ class ShardedSearchable:
         return f"<{type(self).__module__}.ShardedIndex: {len(self)} rows in {self.num_shards} shards, {names}>"
 
 
-def _shard_of(view: View, id: int) -> int:
+def _known_id(id: object, id_type: IdType) -> int | str | None:
+    """As any_id_of; None for an object of another kind."""
+    if id_type == "text":
+        return str(id) if isinstance(id, str) else None
+    return id_of(id, id_type) if isinstance(id, (int, np.integer)) else None
+
+
+def _shard_of(view: View, id: int | str) -> int:
+    if isinstance(id, str):
+        return int(_core.shards_of_texts(text_column([id]), len(view.versions))[0])
     return int(_core.shards_of(np.array([id]), len(view.versions))[0])
 
 

@@ -97,16 +97,17 @@ class Writer:
         first_id = None
         complete = []
         for step in steps:
-            if isinstance(step.rows, Columns) and step.rows.ids is None:
+            if step.lacks_ids:
+                assert isinstance(step.rows, Columns)
                 total = step.rows.num_rows + step.rows.num_dropped
                 first = self._lock.reserve_ids(total, least)
                 numbers = np.arange(first, first + total)
-                ids = numbers if step.rows.dropped is None else np.delete(numbers, step.rows.dropped.astype(np.int64))
-                step = replace(step, rows=replace(step.rows, ids=ids))
+                kept = numbers if step.rows.dropped is None else np.delete(numbers, step.rows.dropped.astype(np.int64))
+                step = replace(step, rows=replace(step.rows, ids=kept))
                 first_id = first if first_id is None else first_id
                 least = first + total
-            elif step.kind != "erase" and len(step.ids):
-                least = max(least, int(step.ids.max()) + 1)
+            elif step.kind != "erase" and isinstance(ids := step.ids, np.ndarray) and len(ids):
+                least = max(least, int(ids.max()) + 1)
             complete.append(step)
         return complete, first_id
 
@@ -120,7 +121,7 @@ class Writer:
                     parts.setdefault(shard, []).append(step)
                     numbers.setdefault(shard, []).append(np.zeros(0, dtype=np.int64))
                 continue
-            shards = _core.shards_of(step.ids, len(view.states))
+            shards = step.shards(len(view.states))
             for shard in np.unique(shards).tolist():
                 keep = shards == shard
                 parts.setdefault(shard, []).append(step.only(keep))
@@ -175,6 +176,6 @@ def _rows_of(state: State) -> int:
 
 def _counts_of(steps: Sequence[Step], before: int, after: int) -> dict[str, int]:
     """Of a part whose writer did not live to say. Exact if all steps are of one kind."""
-    given = len(np.unique(np.concatenate([step.ids for step in steps if step.kind != "erase"] or [np.zeros(0)])))
+    given = len(set().union(*(step.distinct_ids() for step in steps if step.kind != "erase")))
     inserted = max(0, after - before)
     return {"inserted": inserted, "replaced": given - inserted, "erased": max(0, before - after)}

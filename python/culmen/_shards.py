@@ -78,6 +78,7 @@ class Part:
     counts: np.ndarray  # [queries]
     ids: np.ndarray
     scores: np.ndarray
+    texts: Sequence[str] | None  # the ids, if they are texts: then `ids` has what stands in for them in this version
     rows: tuple[Any, ...] | None  # of all hits, as the extension's RowColumns has them
     stats: Mapping[str, Any]
     elapsed: float  # seconds, here
@@ -162,15 +163,17 @@ class Shard:
         start = time.perf_counter()
         index = self.at(version)
         answer = _core.answer_queries(index, self._copy, queries, statistics, engine, threads, field_kinds)
-        counts, ids, scores, rows, stats = answer
-        return Part(_version_of(index), counts, ids, scores, rows, stats, time.perf_counter() - start)
+        counts, ids, scores, texts, rows, stats = answer
+        return Part(_version_of(index), counts, ids, scores, texts, rows, stats, time.perf_counter() - start)
 
-    def get(self, version: Version, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
+    def get(self, version: Version, ids: np.ndarray | list[str], field_kinds: str) -> tuple[Any, ...]:
         """The rows with these ids, of those that are here."""
-        return self.at(version).get(ids, field_kinds)
+        index = self.at(version)
+        return index.get_texts(ids, field_kinds) if isinstance(ids, list) else index.get(ids, field_kinds)
 
-    def contains(self, version: Version, id: int) -> bool:
-        return self.at(version).contains(id)
+    def contains(self, version: Version, id: int | str) -> bool:
+        index = self.at(version)
+        return index.contains_text(id) if isinstance(id, str) else index.contains(id)
 
     def verify(self, version: Version, deep: bool) -> list[str]:
         return self.at(version).verify(deep)

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
+from ._ids import text_column
 from ._queries import Where
 from ._tables import Columns, only_rows
 
@@ -22,15 +23,37 @@ class Step:
     rows: Columns | np.ndarray | list[str] | _core.Filter
 
     @property
-    def ids(self) -> np.ndarray:
+    def ids(self) -> np.ndarray | _core.TextColumn:
         """Of all but a filter."""
-        assert not isinstance(self.rows, (_core.Filter, list))
-        ids = self.rows if isinstance(self.rows, np.ndarray) else self.rows.ids
+        assert not isinstance(self.rows, _core.Filter)
+        if isinstance(self.rows, list):
+            return text_column(self.rows)
+        if isinstance(self.rows, np.ndarray):
+            return self.rows
+        ids = self.rows.labels if self.rows.id_type == "text" else self.rows.ids
         assert ids is not None
         return ids
 
+    @property
+    def lacks_ids(self) -> bool:
+        """Whether its rows are to get the next ones."""
+        return isinstance(self.rows, Columns) and self.rows.ids is None and self.rows.id_type != "text"
+
+    def shards(self, num_shards: int) -> np.ndarray:
+        """Of each id."""
+        ids = self.ids
+        if isinstance(ids, np.ndarray):
+            return _core.shards_of(ids, num_shards)
+        return _core.shards_of_texts(ids, num_shards)
+
+    def distinct_ids(self) -> set[int] | set[str]:
+        ids = self.ids
+        return set(ids.tolist() if isinstance(ids, np.ndarray) else ids.to_list())
+
     def only(self, keep: np.ndarray) -> Step:
-        assert not isinstance(self.rows, (_core.Filter, list))
+        assert not isinstance(self.rows, _core.Filter)
+        if isinstance(self.rows, list):
+            return replace(self, rows=[text for text, is_kept in zip(self.rows, keep, strict=True) if is_kept])
         return replace(self, rows=self.rows[keep] if isinstance(self.rows, np.ndarray) else only_rows(self.rows, keep))
 
     def add_to(self, steps: _core.Steps, index: _core.Index | None) -> None:

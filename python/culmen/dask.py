@@ -331,7 +331,7 @@ class ShardedIndex(_ShardedIndex):
 
         check_names(questions.columns)
         none = np.zeros(0, dtype=np.int64)
-        no_ids = decoded(none, self._view.schema.id_type)
+        no_ids = none.astype(object) if self._view.schema.has_text_ids else decoded(none, self._view.schema.id_type)
         meta = _with_lists(questions._meta, lists_of(none, no_ids, none.astype(np.float64)))
         return dask.dataframe.from_delayed(partitions, meta=meta)
 

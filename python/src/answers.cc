@@ -1,14 +1,17 @@
 #include "answers.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "arrays.h"
@@ -68,27 +71,44 @@ SearchOptions counting_from(const SearchOptions& options, std::size_t first, std
   return of_part;
 }
 
-template <typename AnyIndex>
-BatchAnswers search_without_k(const AnyIndex& version, const MatrixQuery& query, std::size_t width,
-                              const SearchOptions& options) {
-  const std::size_t num_queries = query.batch.weights.size() / width;
-  LongAnswers answers;
-  for (std::size_t first = 0; first < num_queries; first += kAtOnce)
-    answers.append(version.search(queries_of(query, width, first, std::min(kAtOnce, num_queries - first)),
-                                  counting_from(options, first, num_queries)));
-  return answers.padded(version.version());
+bool has_shards_of_texts(const Index& /*index*/) {
+  return false;
+}
+bool has_shards_of_texts(const ShardedIndex& index) {
+  return index.schema().id_type == IdType::text;
 }
 
 template <typename AnyIndex>
-BatchAnswers search_into(const AnyIndex& version, const MatrixQuery& query, std::size_t width,
-                         const SearchOptions& options, const std::optional<AnswerArrays>& out) {
-  if (!out)
-    return query.has_k ? version.search_batch(query.batch, options)
-                       : search_without_k(version, query, width, options);
+ManyAnswers many_of(LongAnswers& answers, const AnyIndex& version, std::size_t least_width = 0) {
+  std::optional<std::vector<std::string>> texts;
+  if (has_shards_of_texts(version)) texts = answers.number_texts();
+  return {answers.padded(version.version(), least_width), version, std::move(texts)};
+}
+
+template <typename AnyIndex>
+LongAnswers search_long(const AnyIndex& version, const MatrixQuery& query, std::size_t width,
+                        const SearchOptions& options) {
+  const std::size_t num_queries = query.batch.weights.size() / width;
+  LongAnswers answers(has_shards_of_texts(version));
+  for (std::size_t first = 0; first < num_queries; first += kAtOnce)
+    answers.append(version.search(queries_of(query, width, first, std::min(kAtOnce, num_queries - first)),
+                                  counting_from(options, first, num_queries)));
+  return answers;
+}
+
+template <typename AnyIndex>
+ManyAnswers search_into(const AnyIndex& version, const MatrixQuery& query, std::size_t width,
+                        const SearchOptions& options, const std::optional<AnswerArrays>& out) {
+  if (!query.has_k || has_shards_of_texts(version)) {
+    LongAnswers answers = search_long(version, query, width, options);
+    const auto num_rows = static_cast<std::size_t>(version.info().num_rows);
+    return many_of(answers, version, query.has_k ? std::min(query.batch.k, num_rows) : 0);
+  }
+  if (!out) return {version.search_batch(query.batch, options), version};
   BatchAnswers elsewhere;
   elsewhere.num_queries = out->counts.size();
   elsewhere.version = version.search_batch(query.batch, *out, options);
-  return elsewhere;
+  return {elsewhere, version};
 }
 
 template <typename AnyIndex>
@@ -98,7 +118,7 @@ ManyAnswers search_version(const AnyIndex& index, const MatrixQuery& query, cons
   const AnyIndex version = index.snapshot();
   const std::size_t width = version.info().attributes.size();
   try {
-    return {search_into(version, query, width, options, out), version};
+    return search_into(version, query, width, options, out);
   } catch (const InvalidArgument&) {
     throw_refusal(version, query, width);
     throw;
@@ -117,7 +137,7 @@ ManyAnswers search_each(const AnyIndex& index, const EachQuery& each, const Sear
   const AnyIndex version = index.snapshot();
   const Index& names = with_names(version);
   const std::size_t num_queries = each.num_queries();
-  LongAnswers answers;
+  LongAnswers answers(has_shards_of_texts(version));
   for (std::size_t first = 0; first < num_queries; first += kAtOnce) {
     const std::size_t count = std::min(kAtOnce, num_queries - first);
     const std::vector<Query> queries = queries_of(names, each, first, count);
@@ -130,7 +150,7 @@ ManyAnswers search_each(const AnyIndex& index, const EachQuery& each, const Sear
       throw;
     }
   }
-  return {answers.padded(version.version()), version};
+  return many_of(answers, version);
 }
 
 }  // namespace
@@ -160,11 +180,26 @@ ManyAnswers search_many(const ShardedIndex& index, const EachQuery& each, const 
 }
 
 void LongAnswers::append(const std::vector<SearchResult>& results) {
-  for (const SearchResult& result : results) hits_.push_back(result.hits);
+  for (const SearchResult& result : results) {
+    hits_.push_back(result.hits);
+    for (std::size_t rank = 0; rank < result.hits.size() && with_texts_; ++rank)
+      texts_.push_back(result.id_text(rank));
+  }
 }
 
-BatchAnswers LongAnswers::padded(std::uint64_t version) const {
+std::vector<std::string> LongAnswers::number_texts() {
+  std::vector<std::string> distinct = texts_;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  auto text = texts_.begin();
+  for (std::vector<Hit>& hits : hits_)
+    for (Hit& hit : hits) hit.id = std::ranges::lower_bound(distinct, *text++) - distinct.begin();
+  return distinct;
+}
+
+BatchAnswers LongAnswers::padded(std::uint64_t version, std::size_t least_width) const {
   BatchAnswers answers;
+  answers.k = least_width;
   answers.num_queries = hits_.size();
   answers.version = version;
   for (const std::vector<Hit>& hits : hits_) {
@@ -233,7 +268,8 @@ void bind_answers(nb::module_& module) {
           "counts", [](const ManyAnswers& many) { return to_numpy(many.answers.counts); },
           nb::rv_policy::automatic)
       .def_prop_ro("version", [](const ManyAnswers& many) { return many.answers.version; })
-      .def_prop_ro("index", [](const ManyAnswers& many) { return many.index; });
+      .def_prop_ro("index", [](const ManyAnswers& many) { return many.index; })
+      .def_prop_ro("texts", [](const ManyAnswers& many) { return many.texts; });
 }
 
 }  // namespace culmen::python

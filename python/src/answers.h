@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <variant>
 #include <vector>
@@ -21,6 +22,9 @@ namespace culmen::python {
 struct ManyAnswers {
   BatchAnswers answers;
   std::variant<Index, ShardedIndex> index;  // that version
+  // Of a ShardedIndex whose ids are texts: these, ascending. The ids of the answers are positions among them, as numbers of
+  // two shards do not compare.
+  std::optional<std::vector<std::string>> texts = {};
 };
 
 // Arrays of the caller's for ids, scores and counts, or None: [queries, k] and, of counts, [queries].
@@ -41,12 +45,19 @@ ManyAnswers search_many(const ShardedIndex& index, const EachQuery& each, const 
 // Collects answers of queries without k: each answer has its own length.
 class LongAnswers {
  public:
+  // with_texts: takes the ids of the hits as texts, too.
+  explicit LongAnswers(bool with_texts = false) : with_texts_(with_texts) {}
+
   void append(const std::vector<SearchResult>& results);
-  // Pads all answers to the width of the longest.
-  BatchAnswers padded(std::uint64_t version) const;
+  // Pads all answers to the width of the longest, which is at least so many.
+  BatchAnswers padded(std::uint64_t version, std::size_t least_width = 0) const;
+  // The texts, ascending and each once; from then on the ids of the hits are positions among them.
+  std::vector<std::string> number_texts();
 
  private:
+  const bool with_texts_;
   std::vector<std::vector<Hit>> hits_;
+  std::vector<std::string> texts_;  // of all hits
 };
 
 // Queries [first, first + count), of `width` weights each.

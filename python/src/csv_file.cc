@@ -105,6 +105,8 @@ Table read_with_hints(const std::string& file, const ReadOptions& options) {
       throw InputError(text + " (dialect=CsvDialect(decimal=\".\") or \",\" says so)");
     if (error.remedy() == InputError::Remedy::give_dates)
       throw InputError(text + " (dialect=CsvDialect(dates=\"day-first\") or \"month-first\" says so)");
+    if (error.remedy() == InputError::Remedy::give_id_type)
+      throw InputError(text + " (id_type=\"text\" takes ids as texts, id_type=\"int64\" as numbers)");
     if (error.remedy() == InputError::Remedy::list_rejected)
       throw InputError(text + " (rejects=[] takes such rows, and the others are read)");
     if (error.remedy() == InputError::Remedy::give_header)

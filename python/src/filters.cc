@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "numbers.h"
 #include "query/literal.h"
 #include "tables.h"
+#include "text_column.h"
 
 namespace culmen::python {
 namespace {
@@ -87,6 +89,21 @@ Filter ids_in(const Ids& ids, std::string_view id_type) {
   const IdType type = parse_id_type(id_type);
   const GilReleased released;
   return Filter::ids_in(IdSet(given, type));
+}
+
+Filter ids_in_range(std::int64_t first, std::int64_t last, std::string_view id_type) {
+  const IdRange range[] = {{first, last}};
+  const IdType type = parse_id_type(id_type);
+  const GilReleased released;
+  return Filter::ids_in(IdSet::of_ranges(range, type));
+}
+
+Filter ids_in_texts(const TextColumn& column) {
+  const LabelsView texts = column.view().texts;
+  std::vector<std::string_view> given;
+  for (std::size_t i = 0; i < column.size(); ++i) given.push_back(texts[i]);
+  const GilReleased released;
+  return Filter::ids_in(IdSet(given));
 }
 
 Filter ids_in_bytes(const nb::bytes& bytes, std::string_view id_type) {
@@ -157,6 +174,8 @@ void bind_filters(nb::module_& module) {
   module.def("col", &col, nb::arg("attribute"));
   module.def("id_col", &id_col);
   module.def("ids_in", &ids_in, nb::arg("ids"), nb::arg("id_type"));
+  module.def("ids_in_range", &ids_in_range, nb::arg("first"), nb::arg("last"), nb::arg("id_type"));
+  module.def("ids_in_texts", &ids_in_texts, nb::arg("texts"));
   module.def("ids_in_bytes", &ids_in_bytes, nb::arg("bytes"), nb::arg("id_type"));
 }
 

@@ -261,7 +261,7 @@ void bind_index(nb::module_& module) {
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
            nb::arg("engine"), nb::arg("num_threads"))
       .def("get", rows_of_ids<Index>)
-      .def("get_texts", rows_of_texts)
+      .def("get_texts", rows_of_texts<Index>)
       .def("contains_text",
            [](const Index& index, const std::string& text) {
              return without_gil([&] { return index.contains(std::string_view(text)); });

@@ -84,16 +84,4 @@ nb::tuple RowColumns::taken() {
   return nb::make_tuple(to_numpy(std::move(values_), {num_rows_, width}), labels, fields);
 }
 
-nb::tuple rows_of_texts(const Index& index, const std::vector<std::string>& texts,
-                        std::string_view field_kinds) {
-  const std::vector<std::string_view> views(texts.begin(), texts.end());
-  RowColumns columns(field_kinds);
-  {
-    const GilReleased released;
-    for (const std::optional<Row>& row : index.get(views))
-      if (row) columns.add(*row);
-  }
-  return columns.taken();
-}
-
 }  // namespace culmen::python

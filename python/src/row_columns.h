@@ -48,8 +48,18 @@ class RowColumns {
 };
 
 // Of those rows that are in the index.
-nb::tuple rows_of_texts(const Index& index, const std::vector<std::string>& texts,
-                        std::string_view field_kinds);
+template <typename AnyIndex>
+nb::tuple rows_of_texts(const AnyIndex& index, const std::vector<std::string>& texts,
+                        std::string_view field_kinds) {
+  RowColumns columns(field_kinds);
+  {
+    const GilReleased released;
+    const std::vector<std::string_view> views(texts.begin(), texts.end());
+    for (const std::optional<Row>& row : index.get(views))
+      if (row) columns.add(*row);
+  }
+  return columns.taken();
+}
 
 template <typename AnyIndex>
 nb::tuple rows_of_ids(const AnyIndex& index, const Ids& ids, std::string_view field_kinds) {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -43,6 +44,7 @@
 #include "shard/shard_manifest.h"
 #include "tables.h"
 #include "text.h"
+#include "text_column.h"
 
 namespace culmen::python {
 namespace {
@@ -163,14 +165,17 @@ std::vector<SearchResult> search_on_gpu(const DeviceCopy* copy, const Index& ind
   return is_this_version ? std::move(results) : index.search(queries, options);
 }
 
-// Of a shard: the number of hits of each query, all ids, all scores, the hits' columns as RowColumns has them (if
-// `field_kinds` says which), and the statistics of all searches. copy: of the shard on a GPU, or null.
+// Of a shard: the number of hits of each query, all ids, all scores, the ids that are texts or None, the hits' columns as
+// RowColumns has them (if `field_kinds` says which), and the statistics of all searches. copy: of the shard on a GPU, or
+// null.
 nb::tuple answer_queries(const Index& index, const DeviceCopy* copy, const nb::bytes& message,
                          const nb::bytes& statistics, std::string_view engine, int num_threads,
                          std::optional<std::string_view> field_kinds) {
   SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
   std::vector<std::int64_t> counts, ids;
   std::vector<double> scores;
+  const bool has_texts = index.schema().id_type == IdType::text;
+  std::vector<std::string> texts;
   std::optional<RowColumns> rows;
   if (field_kinds) rows.emplace(*field_kinds);
   SearchStats stats;
@@ -187,6 +192,7 @@ nb::tuple answer_queries(const Index& index, const DeviceCopy* copy, const nb::b
       for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
         ids.push_back(result.hits[rank].id);
         scores.push_back(result.hits[rank].score);
+        if (has_texts) texts.push_back(result.id_text(rank));
         if (rows) rows->add(result.row(rank));
       }
     }
@@ -195,7 +201,7 @@ nb::tuple answer_queries(const Index& index, const DeviceCopy* copy, const nb::b
   }
   const nb::object columns = rows ? nb::object(rows->taken()) : nb::none();
   return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(ids)), to_numpy(std::move(scores)),
-                        columns, report(stats));
+                        has_texts ? nb::cast(texts) : nb::none(), columns, report(stats));
 }
 
 // The hits of a shard: `counts` for each of the queries with these numbers, which ascend.
@@ -308,6 +314,13 @@ nb::bytes merge_statistics(const std::vector<nb::bytes>& parts) {
 nb::ndarray<nb::numpy, std::uint32_t> shards_of(const Ids& ids, std::uint32_t num_shards) {
   std::vector<std::uint32_t> shards;
   for (const std::int64_t id : ids_view(ids)) shards.push_back(shard_of(id, num_shards));
+  return to_numpy(std::move(shards));
+}
+
+nb::ndarray<nb::numpy, std::uint32_t> shards_of_texts(const TextColumn& texts, std::uint32_t num_shards) {
+  const LabelsView view = texts.view().texts;
+  std::vector<std::uint32_t> shards;
+  for (std::size_t i = 0; i < texts.size(); ++i) shards.push_back(shard_of(view[i], num_shards));
   return to_numpy(std::move(shards));
 }
 
@@ -426,7 +439,8 @@ void bind_shard_calls(nb::module_& module) {
       .def("search_each", search_each_in_shards, nb::arg("weights"), nb::arg("ks"), nb::arg("wheres"),
            nb::arg("min_scores"), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"), nb::arg("engine"),
            nb::arg("num_threads"), nb::arg("progress").none())
-      .def("get", rows_of_ids<ShardedIndex>);
+      .def("get", rows_of_ids<ShardedIndex>)
+      .def("get_texts", rows_of_texts<ShardedIndex>);
   module.def("merge_parts", merge_parts, nb::arg("parts"), nb::arg("ks"));
   module.def(
       "statistics",
@@ -438,6 +452,7 @@ void bind_shard_calls(nb::module_& module) {
   module.def("statistics_report", statistics_report);
   module.def("merge_statistics", merge_statistics);
   module.def("shards_of", shards_of);
+  module.def("shards_of_texts", shards_of_texts);
   module.def("listed_shards", listed_shards);
   module.def("is_sharded",
              [](const nb::bytes& directory) { return ShardedIndex::is_at(path_of(directory)); });

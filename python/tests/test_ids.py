@@ -122,7 +122,7 @@ def test_they_show_how_many_ids_they_have():
     ("given", "error", "text"),
     [
         ([1, 1 << 64], InputError, "row 2.*2\\^63"),
-        ([-1, 1 << 63], InputError, "row 2.*2\\^63"),
+        ([-1, 1 << 63], InputError, "row 1.*2\\^63"),
         ([1.5], InputError, "integers"),
         ([1, "a"], InputError, "integers"),
         ([1, None], InputError, "no value"),

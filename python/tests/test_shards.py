@@ -232,14 +232,30 @@ WHERE = [
 ]
 
 
-def question(rng, rows):
+def text_of(number):
+    """An id, another one for each number below 5000."""
+    return ("", "A-", "é", "日", 'x,"')[number % 5] + str(number * 7919 % 5000)
+
+
+#: Of texts, to which no other filter of WHERE applies.
+TEXT_WHERE = [
+    *WHERE[:6],
+    "id < 'A-3' or stars = 2",
+    "sku like 'A-%' and rating > 0",
+    culmen.ids([text_of(number) for number in range(0, 900, 3)]),
+    ~culmen.ids([text_of(number) for number in range(0, 900, 2)]),
+    (culmen.id_col() >= "é") & (culmen.col("brand") >= "brand 5"),
+]
+
+
+def question(rng, rows, wheres):
     """Weights, one or many queries, and the other arguments."""
     many = int(rng.choice([1, 1, 1, 2, 9]))
     weights = rng.choice([0, 0, 1, -1, 0.25, -3, 0.1, 1e-300, -7.25], (many, 4)) * rng.choice([1, rng.random()])
     weights[~weights.any(axis=1), 1] = 1
     options = {
         "k": int(rng.choice([1, 2, 10, max(1, rows), rows + 7])),
-        "where": WHERE[rng.integers(len(WHERE))],
+        "where": wheres[rng.integers(len(wheres))],
         "scale": str(rng.choice(["none", "minmax", "zscore", "rank"])),
         "missing": str(rng.choice(["skip", "fill"])),
     }
@@ -247,7 +263,7 @@ def question(rng, rows):
         options["min_score"] = float(rng.choice([-20, 0, 0.5, 3]))
         options["k"] = options["k"] if rng.random() < 0.5 else None
     if many > 1 and rng.random() < 0.5:
-        options["where"] = [WHERE[rng.integers(len(WHERE))] for _ in range(many)]
+        options["where"] = [wheres[rng.integers(len(wheres))] for _ in range(many)]
         options["k"] = [int(rng.choice([1, 3, rows + 7])) for _ in range(many)]
         options["min_score"] = [None if rng.random() < 0.5 else float(rng.choice([-20, 0, 0.5])) for _ in range(many)]
         options["k"] = [None if least == 0 else k for k, least in zip(options["k"], options["min_score"])]
@@ -260,9 +276,9 @@ def assert_same(answer, expected):
     assert np.array_equal(answer.counts, expected.counts)
 
 
-def ask_both(index, whole, rng, num_questions, with_rows=5):
+def ask_both(index, whole, rng, num_questions, with_rows=5, wheres=WHERE):
     for number in range(num_questions):
-        weights, options = question(rng, len(whole))
+        weights, options = question(rng, len(whole), wheres)
         expected, answer = whole.search(weights, **options), index.search(weights, **options)
         assert_same(answer, expected)
         assert_same(index.search(weights, timeout=100, **options), expected)  # by messages, also within a process
@@ -584,7 +600,7 @@ def test_changes_of_a_missing_shard_are_refused(cluster, tmp_path):
 def test_an_answer_of_another_version_is_none():
     asked = culmen._shards.Version("a", 2)
     for version in (culmen._shards.Version("a", 1), culmen._shards.Version("b", 2)):
-        part = culmen._shards.Part(version, *[np.zeros(0)] * 3, None, {}, 0.0)
+        part = culmen._shards.Part(version, *[np.zeros(0)] * 3, None, None, {}, 0.0)
         assert culmen._shards.part_of(part, version) is part
         with pytest.raises(culmen._shards.Stale):
             culmen._shards.part_of(part, asked)
@@ -910,6 +926,133 @@ def test_tables_of_questions(cluster, tmp_path):
         next(index.search_many(questions.select(["question"])))
     with pytest.raises(culmen.InvalidArgument, match="'ids'"):
         next(index.search_many(questions.append_column("ids", questions.column("price"))))
+
+
+def text_table_of(rows, seed):
+    """Whose ids are texts, and whose few values make many scores tie."""
+    table = table_of(rows, seed).drop_columns(["id", "name"])
+    numbers = np.random.default_rng(seed).choice(5000, rows, replace=False)
+    return table.append_column("sku", pa.array([text_of(int(number)) for number in numbers], pa.string()))
+
+
+@of_all
+def test_ids_that_are_texts(cluster, tmp_path):
+    table, rng = text_table_of(900, seed=40), np.random.default_rng(41)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="sku")
+    index = cluster.build(files_of(table, tmp_path / "files", 3), tmp_path / "s", ATTRIBUTES, shards=3, id="sku")
+    assert index.schema == whole.schema
+    ask_both(index, whole, rng, NUM_QUESTIONS, wheres=TEXT_WHERE)
+    weights = rng.choice([1.0, -1.0, 0.0], (9000, 4)) + [0, 1e-3, 0, 0]  # in parts
+    answer, expected = index.search(weights, 7, where="stars > 1"), whole.search(weights, 7, where="stars > 1")
+    assert_same(answer, expected)
+    assert answer[8999].ids.tolist() == expected[8999].ids.tolist()
+    assert answer[8999].to_arrow().equals(expected[8999].to_arrow())
+    assert index.search([0, 0, 0, 1.0], 20).cursor == whole.search([0, 0, 0, 1.0], 20).cursor
+    for id in [*whole.ids()[:5], "none", ""]:
+        expected = whole.get(id)
+        found = index.get(id)
+        assert (id in index) == (expected is not None)
+        assert (found and (found.id, dict(found))) == (expected and (expected.id, dict(expected)))
+    assert 7 not in index
+    with pytest.raises(culmen.InvalidArgument, match="texts"):
+        index.get(7)
+    questions = questions_of(600)
+    assert_answered(pa.concat_tables(index.search_many(questions.to_reader(250), 5)), questions, whole, 5)
+    for kind in cluster.data_sets(questions):
+        assert_answered(cluster.as_table(index.search_many(kind, 5), questions), questions, whole, 5)
+
+
+@of_all
+def test_changes_of_text_ids_are_those_of_one_index(cluster, tmp_path):
+    table, rng = text_table_of(300, seed=42), np.random.default_rng(43)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="sku")
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="sku").close()
+
+    def some_rows(count):
+        rows = rows_of(rng, [text_of(int(number)) for number in rng.choice(5000, count, replace=False)])
+        return {"sku": rows.pop("id"), **{name: rows[name] for name in rows if name != "name"}}
+
+    with cluster.open(tmp_path / "s", writable=True) as index:
+        reader = cluster.open(tmp_path / "s")
+        for _ in range(3):
+            rows = some_rows(40)
+            assert_same_change(index.upsert(rows), whole.upsert(rows))
+            changed = {"sku": [str(id) for id in whole.ids()[::7]]}
+            changed["stars"] = [3] * len(changed["sku"])
+            assert_same_change(index.update(changed), whole.update(changed))
+            gone = [*whole.ids()[::9], "none", *some_rows(20)["sku"]]
+            assert index.erase(gone) == whole.erase(gone)
+            new = {name: [*values, *values] for name, values in some_rows(5).items()}
+            new["sku"] = [f"new {sku}" for sku in new["sku"]]
+            keep = str(rng.choice(["first", "last"]))
+            assert index.erase(new["sku"]) == whole.erase(new["sku"])
+            assert_same_change(index.insert(new, duplicates=keep), whole.insert(new, duplicates=keep))
+            batched = some_rows(9)
+            with index.batch() as batch, whole.batch() as of_whole:
+                for each in (batch, of_whole):
+                    each.upsert(batched)
+                    each.erase(batched["sku"][:3])
+                    each.erase(where="id > '日' and price > 45")
+            assert_same_change(batch.result, of_whole.result)
+            ask_both(index, whole, rng, 5, with_rows=1, wheres=TEXT_WHERE)
+        known = str(whole.ids()[0])
+        rows = some_rows(10)
+        rows["sku"][9] = known
+        rows["sku"][:9] = [f"newest {i}" for i in range(9)]
+        with pytest.raises(culmen.RowError, match="row 10: ") as caught:
+            index.insert(rows)
+        assert caught.value.row == 9
+        with pytest.raises(culmen.RowError, match='row 2: id "none" is not in the index'):
+            index.update({"sku": [known, "none"], "stars": [1, 2]})
+        with pytest.raises(culmen.InvalidArgument, match="assigns none"):
+            index.insert({name: values for name, values in rows.items() if name != "sku"})
+        assert index.verify() == []
+        reader.refresh()
+        ask_both(reader, whole, rng, 5, with_rows=1, wheres=TEXT_WHERE)
+    culmen.ShardedIndex.rebalance(tmp_path / "s", 4)
+    ask_both(cluster.open(tmp_path / "s"), whole, rng, 10, with_rows=1, wheres=TEXT_WHERE)
+
+
+def test_a_build_that_fails_leaves_no_directory(cluster, tmp_path):
+    table = pa.table({"id": [1, 2, 1], "a": [1.0, 2.0, 3.0]})
+    (tmp_path / "empty").mkdir()
+    for name in ("new", "empty"):
+        for options in ({"id": "nothing"}, {"id": "id"}, {"id": "id", "label": "a"}):
+            with pytest.raises(culmen.Error):
+                cluster.build(table, tmp_path / name, ["a"], shards=2, **options)
+            assert os.listdir(tmp_path) == ["empty"] and os.listdir(tmp_path / "empty") == []
+
+
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_one_of_several_rows_with_a_text_is_built(tmp_path, keep):
+    table = text_table_of(600, seed=44)
+    skus = pa.array([text_of(i * 7 % 400) for i in range(600)])
+    table = table.set_column(table.column_names.index("sku"), "sku", skus)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="sku", duplicates=keep)
+    files = files_of(table, tmp_path / "files", 3)
+    build = culmen.ShardedIndex.build
+    with pytest.raises(culmen.InputError, match="ids must be unique"):
+        build(files, tmp_path / "s", ATTRIBUTES, shards=2, id="sku")
+    index = build(files, tmp_path / "s", ATTRIBUTES, shards=2, id="sku", duplicates=keep)
+    assert len(index) == 400
+    ask_both(index, whole, np.random.default_rng(45), 20, with_rows=1, wheres=TEXT_WHERE)
+
+
+def test_text_ids_with_gaps_and_of_no_rows(tmp_path):
+    table = pa.table({"sku": ["b", None, "a"], "a": [1.0, 2.0, 1.0]})
+    with pytest.raises(culmen.InputError, match="column 'sku' has no value in row 2"):
+        culmen.ShardedIndex.build(table, tmp_path / "s", ["a"], shards=2, id="sku")
+    index = culmen.ShardedIndex.build(table, tmp_path / "s", ["a"], shards=2, id="sku", nulls="drop")
+    assert index.search([1], 5).ids.tolist() == ["a", "b"]
+    with pytest.raises(culmen.InputError, match="ids are texts; these are numbers"):
+        culmen.ShardedIndex.build(table, tmp_path / "t", ["a"], shards=2, id="a", id_type="text")
+    with pytest.raises(culmen.InputError, match="ids are integers; these are texts"):
+        culmen.ShardedIndex.build(table, tmp_path / "u", ["a"], shards=2, id="sku", id_type="int64")
+    empty = culmen.ShardedIndex.build(table.slice(0, 0), tmp_path / "v", ["a"], shards=2, id="sku")
+    assert empty.search([[1.0], [-1.0]], 5).ids.shape == (2, 0)
+    with culmen.ShardedIndex.open(tmp_path / "v", writable=True) as index:
+        index.insert({"sku": ["z", "é", "a"], "a": [1.0, 1.0, 1.0]})
+        assert index.search([1], 5).ids.tolist() == ["a", "z", "é"]
 
 
 def test_without_a_cluster_there_is_an_error():

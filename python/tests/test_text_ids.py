@@ -232,7 +232,7 @@ def test_an_empty_index_takes_texts():
 
 def test_what_is_refused(index, tmp_path):
     build = culmen.Index.build
-    with pytest.raises(culmen.InputError, match='id "x" stands in rows 1 and 3'):
+    with pytest.raises(culmen.InputError, match='row 3: id "x" stands in row 1 as well'):
         build({"a": [1, 2, 3]}, id=["x", "y", "x"])
     assert build({"a": [1, 2, 3]}, id=["x", "y", "x"], duplicates="last").get("x")["a"] == 3
     with pytest.raises(culmen.InputError, match="no value"):
@@ -250,7 +250,51 @@ def test_what_is_refused(index, tmp_path):
         build({"a": [1.0]}, id=[7]).upsert({"id": ["x"], "a": [2.0]})
     with pytest.raises(culmen.InputError, match="texts"):
         index.erase([1])
-    with pytest.raises(culmen.InvalidArgument, match="cannot have text ids"):
-        culmen.ShardedIndex.build(pa.table(TABLE), tmp_path / "s", shards=2, id="sku", id_type="text")
-    with pytest.raises(culmen.InputError, match="ids are integers"):
-        culmen.ShardedIndex.build(pa.table(TABLE), tmp_path / "s", shards=2, id="sku")
+
+
+def test_sets_say_what_they_cannot_hold():
+    for given, id_type, error, says in [
+        (["a", None], None, culmen.InputError, "an id has no value"),
+        ([None, "a"], "text", culmen.InputError, "an id has no value"),
+        (np.array(["a", None], object), None, culmen.InputError, "an id has no value"),
+        ([1, None], "text", culmen.InputError, "an id has no value"),
+        ([1, 2], "text", culmen.InputError, 'ids are texts where id_type is "text"; these are integers'),
+        (["a"], "int64", culmen.InputError, 'ids are integers; these are texts: .* id_type="text"'),
+        (["a", 1], None, culmen.InputError, "holds texts, but 1 here"),
+        (["\ud800"], None, culmen.InputError, "no Unicode"),
+        ([-1, 2**64 - 1], None, culmen.InputError, "from 0 to 2\\^64 - 1 where one is 2\\^63 or more; -1 is not"),
+        ([1, 2**64], None, culmen.InputError, '18446744073709551616 is not: .* id_type="text"'),
+        ([1, -(2**63) - 1], None, culmen.InputError, "from -2\\^63 on; -9223372036854775809 is not"),
+        (range(-5, 2**63 + 1), None, culmen.InputError, "no index has both -5 and 9223372036854775808"),
+        (range(2**40), None, culmen.InvalidArgument, "ranges of more than 2\\^36 ids .* between 0 and 1099511627775"),
+        (range(0, 2**40, 2), None, culmen.InvalidArgument, "a range in steps has at most 2\\^32 ids"),
+        (7, None, culmen.InvalidArgument, "ids\\(\\[7\\]\\)"),
+    ]:
+        with pytest.raises(error, match=says):
+            culmen.ids(given, id_type)
+    assert str(culmen.ids(range(2**63, 2**63 + 9))) == "id in {9 ids}"
+    assert str(culmen.ids(range(9, 0, -1))) == "id in {9 ids}"
+    assert str(culmen.ids(range(0))) == "id in {0 ids}"
+    assert str(culmen.ids(iter(["a", "b", "a"]))) == "id in {2 ids}"
+    unsigned = culmen.Index.build({"a": [1.0, 2.0]}, id=np.array([7, 2**63 + 1], np.uint64))
+    assert unsigned.search([1], where=culmen.ids(range(2**63, 2**63 + 9))).ids.tolist() == [2**63 + 1]
+    assert unsigned.search([1], where=culmen.ids(range(8))).ids.tolist() == [7]
+    steps = culmen.Index.build({"a": np.arange(20.0)})
+    assert steps.search([1], where=culmen.ids(range(3, 19, 5))).ids.tolist() == [18, 13, 8, 3]
+    assert steps.search([1], where=culmen.ids(range(5, 3, -1))).ids.tolist() == [5, 4]
+
+
+def test_an_id_of_a_megabyte_is_cut_in_messages(tmp_path):
+    long = "é" * 500_000
+    index = culmen.Index.build({"a": [1.0]}, id=[long])
+    for call in (
+        lambda: culmen.Index.build({"a": [1.0, 2.0]}, id=[long, long]),
+        lambda: index.insert({"id": [long], "a": [1.0]}),
+        lambda: index.update({"id": [long + "x"], "a": [1.0]}),
+        lambda: index.why({"a": 1}, long + "x"),
+        lambda: index.insert({"id": ["x", "x"], "a": [1.0, 2.0]}),
+    ):
+        with pytest.raises(culmen.Error) as caught:
+            call()
+        assert len(str(caught.value)) < 200
+    assert index.get(long)["a"] == 1

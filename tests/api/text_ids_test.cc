@@ -18,129 +18,16 @@
 #include <vector>
 
 #include "culmen/error.h"
+#include "culmen/id_set.h"
 #include "culmen/index.h"
 #include "culmen/row_reader.h"
-#include "culmen/sharded_index.h"
 #include "culmen/update.h"
 #include "tests/cases.h"
 #include "tests/harness.h"
+#include "tests/sku_rows.h"
 
 namespace culmen::test {
 namespace {
-
-// Each deeper one comes before all others of its kind.
-std::string nested_text(int depth) {
-  return "m" + std::string(static_cast<std::size_t>(depth), 'a') + "z";
-}
-
-constexpr int kCommonDepth = 100;
-
-// Short ones, so that many are equal or begin alike; long ones; ones that need quotes in files; ones beyond ASCII; and
-// nested ones, whose neighbours have no numbers between them left.
-std::string random_text(Random& random) {
-  static constexpr const char* kParts[] = {"a",  "b", "A-", ",",    "\"",         "\n",
-                                           "\t", " ", "é",  "日本", "\U0001F600", "0"};
-  switch (random.between(0, 9)) {
-    case 0:
-      return std::string(static_cast<std::size_t>(random.between(0, 300)), 'x') +
-             std::to_string(random.between(0, 3));
-    case 1:
-    case 2:
-    case 3:
-      return nested_text(random.between(0, kCommonDepth));
-    default:
-      break;
-  }
-  std::string text;
-  for (int i = random.between(0, 4); i > 0; --i) text += kParts[random.below(std::size(kParts))];
-  return text;
-}
-
-struct Values {
-  std::vector<double> attributes;
-  std::optional<double> field;
-
-  friend bool operator==(const Values&, const Values&) = default;
-};
-
-// Rows by their texts, whose few values make most scores tie. A map of strings has the order of bytes.
-using Skus = std::map<std::string, Values>;
-
-constexpr std::size_t kSkuAttributes = 2;
-
-Values sku_values(Random& random) {
-  Values values;
-  for (std::size_t i = 0; i < kSkuAttributes; ++i) values.attributes.push_back(random.between(0, 2));
-  if (random.chance(0.8)) values.field = random.between(0, 5);
-  return values;
-}
-
-Skus random_skus(Random& random, int num_rows) {
-  Skus rows;
-  for (int i = 0; i < num_rows; ++i) rows[random_text(random)] = sku_values(random);
-  return rows;
-}
-
-// The rows as a table, in an order that is not theirs.
-struct SkuTable {
-  SkuTable(const Skus& rows, Random& random) {
-    std::vector<std::string> texts;
-    for (const auto& row : rows) texts.push_back(row.first);
-    for (std::size_t i = texts.size(); i > 1; --i) std::swap(texts[i - 1], texts[random.below(i)]);
-    for (const std::string& text : texts) add(text, rows.at(text));
-  }
-
-  void add(const std::string& text, const Values& of_row) {
-    labels.append(text);
-    values.insert(values.end(), of_row.attributes.begin(), of_row.attributes.end());
-    field.push_back(of_row.field.value_or(std::numeric_limits<double>::quiet_NaN()));
-  }
-
-  TableView view() const {
-    static constexpr std::uint64_t kNone[] = {0};
-    TableView table = row_major_table(std::span<const double>(values), {{"a"}, {"b"}});
-    table.num_rows = field.size();
-    table.labels = field.empty() ? LabelsView{{}, kNone} : labels.view();
-    table.id_type = IdType::text;
-    table.id_name = "sku";
-    table.fields = {{.name = "f"}};
-    table.field_views = {FieldView(ColumnView(field))};
-    return table;
-  }
-
-  Labels labels;
-  std::vector<double> values, field;
-};
-
-struct Ranked {
-  std::string text;
-  double score;
-
-  friend bool operator==(const Ranked&, const Ranked&) = default;
-};
-
-// The answer by the texts themselves: largest score first, then the smaller text.
-template <typename Passes>
-std::vector<Ranked> best_skus(const Skus& rows, const std::vector<double>& weights, std::size_t k,
-                              const Passes& passes) {
-  std::vector<Ranked> best;
-  for (const auto& [text, values] : rows)
-    if (passes(text))
-      best.push_back({text, weights[0] * values.attributes[0] + weights[1] * values.attributes[1]});
-  std::ranges::stable_sort(best, [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
-  if (best.size() > k) best.resize(k);
-  return best;
-}
-
-std::vector<Ranked> texts_of(const SearchResult& result) {
-  std::vector<Ranked> found;
-  for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
-    found.push_back({result.id_text(rank), result.hits[rank].score});
-    EXPECT_EQ(result.row(rank).label, found.back().text);
-  }
-  EXPECT_FALSE(result.has_labels());
-  return found;
-}
 
 void check_sku_searches(const Index& live, const Skus& rows, Random& random, bool has_limit) {
   const Index index = live.snapshot();
@@ -149,9 +36,7 @@ void check_sku_searches(const Index& live, const Skus& rows, Random& random, boo
   std::vector<std::string_view> named;
   for (const auto& row : rows)
     if (random.chance(0.3)) named.push_back(row.first);
-  std::vector<std::int64_t> wanted;
-  for (const TextPlace& place : index.find_texts(named)) wanted.push_back(place.id);
-  const IdSet set(wanted, IdType::text);
+  const IdSet set(named);
   const auto is_named = [&](const std::string& text) { return std::ranges::binary_search(named, text); };
   for (const Engine engine : kEngines) {
     if (has_limit && engine == Engine::ta) continue;
@@ -159,11 +44,11 @@ void check_sku_searches(const Index& live, const Skus& rows, Random& random, boo
     const SearchOptions options = {.engine = engine};
     Query query{.weights = weights, .k = k};
     const auto all_of = [](const std::string&) { return true; };
-    EXPECT_EQ(texts_of(index.search(query, options)), best_skus(rows, weights, k, all_of));
+    EXPECT_EQ(skus_of(index.search(query, options)), best_skus(rows, weights, k, all_of));
     query.where = Filter::ids_in(set);
-    EXPECT_EQ(texts_of(index.search(query, options)), best_skus(rows, weights, k, is_named));
+    EXPECT_EQ(skus_of(index.search(query, options)), best_skus(rows, weights, k, is_named));
     query.where = !Filter::ids_in(set);
-    EXPECT_EQ(texts_of(index.search(query, options)),
+    EXPECT_EQ(skus_of(index.search(query, options)),
               best_skus(rows, weights, k, [&](const std::string& text) { return !is_named(text); }));
     const std::string limit = random_text(random);
     const std::vector<std::pair<Filter, std::function<bool(const std::string&)>>> conditions = {
@@ -179,23 +64,23 @@ void check_sku_searches(const Index& live, const Skus& rows, Random& random, boo
         {id_col().is_null(), [](const std::string&) { return false; }}};
     for (std::size_t i = 0; i < conditions.size(); ++i) {
       query.where = conditions[i].first;
-      EXPECT_EQ(texts_of(index.search(query, options)), best_skus(rows, weights, k, conditions[i].second))
+      EXPECT_EQ(skus_of(index.search(query, options)), best_skus(rows, weights, k, conditions[i].second))
           << i;
     }
     query.where = {};
     // After a place, whether or not a row is there.
-    const std::vector<Ranked> all = best_skus(rows, weights, rows.size(), all_of);
+    const std::vector<RankedSku> all = best_skus(rows, weights, rows.size(), all_of);
     if (all.empty()) continue;
-    const Ranked& of_row = all[random.below(all.size())];
-    const Ranked place = {random.chance(0.5) ? of_row.text : random_text(random), of_row.score};
+    const RankedSku& of_row = all[random.below(all.size())];
+    const RankedSku place = {random.chance(0.5) ? of_row.text : random_text(random), of_row.score};
     query.after = Cursor{.score = place.score, .text = place.text};
-    std::vector<Ranked> page;
-    for (const Ranked& row : all)
+    std::vector<RankedSku> page;
+    for (const RankedSku& row : all)
       if (page.size() < k && (row.score < place.score || (row.score == place.score && row.text > place.text)))
         page.push_back(row);
-    EXPECT_EQ(texts_of(index.search(query, options)), page);
+    EXPECT_EQ(skus_of(index.search(query, options)), page);
     query.after = std::nullopt;
-    const auto is_before = [&](const Ranked& row) {
+    const auto is_before = [&](const RankedSku& row) {
       return row.score > place.score || (row.score == place.score && row.text < place.text);
     };
     EXPECT_EQ(index.count_before(query, Cursor{.score = place.score, .text = place.text}, options),
@@ -206,15 +91,9 @@ void check_sku_searches(const Index& live, const Skus& rows, Random& random, boo
   }
 }
 
-Values values_of(const Row& row) {
-  Values values = {row.values, {}};
-  if (const double* field = std::get_if<double>(&row.fields.front())) values.field = *field;
-  return values;
-}
-
 void check_skus(const Index& index, const Skus& rows, Random& random, bool has_limit) {
   Skus asked = rows;
-  for (int i = 0; i < 20; ++i) asked.emplace(random_text(random), Values());
+  for (int i = 0; i < 20; ++i) asked.emplace(random_text(random), SkuValues());
   std::vector<std::string_view> texts;
   for (const auto& row : asked) texts.push_back(row.first);
   const std::vector<std::optional<Row>> found = index.get(texts);
@@ -226,12 +105,12 @@ void check_skus(const Index& index, const Skus& rows, Random& random, bool has_l
     }
     if (row == rows.end()) continue;
     EXPECT_EQ(id_text(*found[i], IdType::text), texts[i]);
-    EXPECT_EQ(values_of(*found[i]), row->second) << texts[i];
+    EXPECT_EQ(values_of_sku(*found[i]), row->second) << texts[i];
   }
   Skus read;
   RowReader reader(index);
   for (std::vector<Row> part; !(part = reader.next(100)).empty();)
-    for (const Row& row : part) read.emplace(row.label, values_of(row));
+    for (const Row& row : part) read.emplace(row.label, values_of_sku(row));
   EXPECT_EQ(read, rows);
   if (!has_limit) {
     EXPECT_EQ(index.verify(true), std::vector<std::string>{});
@@ -398,7 +277,7 @@ TEST(TextIds, RepairLosesTheRowsWhoseIdsAreLost) {
   RowReader reader(mended);
   for (const Row& row : reader.next(rows.size())) {
     ASSERT_TRUE(rows.contains(row.label)) << row.label;
-    EXPECT_EQ(values_of(row), rows.at(row.label));
+    EXPECT_EQ(values_of_sku(row), rows.at(row.label));
   }
 }
 
@@ -414,8 +293,8 @@ TEST(TextIds, ADirectoryIsTheSameWhateverTheThreads) {
 TEST(TextIds, OneOfSeveralRowsWithATextIsKept) {
   SkuTable table({}, *std::make_unique<Random>(1));
   for (const double a : {1.0, 2.0, 3.0}) table.add(a == 2 ? "x" : "y", {{a, 0}, {}});
-  expect_says(problem_of<InputError>([&] { static_cast<void>(Index::build(table.view())); }),
-              "id \"y\" stands in rows 1 and 3; ids must be unique");
+  expect_says(problem_of<RowError>([&] { static_cast<void>(Index::build(table.view())); }),
+              "row 3: id \"y\" stands in row 1 as well; ids must be unique");
   for (const Duplicates duplicates : {Duplicates::first, Duplicates::last}) {
     const double kept = duplicates == Duplicates::first ? 1 : 3;
     const Index built = Index::build(table.view(), {.duplicates = duplicates});
@@ -441,7 +320,7 @@ TEST(TextIds, UpdatesKeepOtherColumns) {
   table.labels = texts.view();
   table.id_type = IdType::text;
   EXPECT_EQ(update(index, table).replaced, 1u);
-  EXPECT_EQ(values_of(*index.get("y")), (Values{{9, 4}, 8}));
+  EXPECT_EQ(values_of_sku(*index.get("y")), (SkuValues{{9, 4}, 8}));
   Labels others;
   others.append("w");
   table.labels = others.view();
@@ -483,14 +362,49 @@ TEST(TextIds, WhatDoesNotFitIsRefused) {
   expect_says(problem_of<InvalidArgument>(search(id_col() == 7)), "id holds texts");
   expect_says(problem_of<InvalidArgument>(search(Filter::ids_in(IdSet(ids)))), "those of the index text");
   expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(id_text(7, IdType::text)); }), "stand in");
-  const Index shards[] = {index};
-  const std::string no_shards = "a sharded index cannot have text ids";
-  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(ShardedIndex::of(shards)); }), no_shards);
-  const TemporaryDirectory directory;
-  expect_says(
-      problem_of<InvalidArgument>([&] { ShardedIndex::build(table.view(), directory.path() / "index", {}); }),
-      no_shards);
   EXPECT_EQ(index.version(), 1u);
+}
+
+TEST(TextIds, SetsAreOfTexts) {
+  const std::vector<std::string_view> texts = {"b", "a", "b"};
+  const IdSet set(texts);
+  EXPECT_EQ(set.type(), IdType::text);
+  EXPECT_EQ(set.size(), 2u);
+  EXPECT_TRUE(set.contains("a"));
+  EXPECT_FALSE(set.contains("c"));
+  EXPECT_EQ(set.texts(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(set == IdSet(std::span(texts).first(2)));
+  EXPECT_FALSE(set == IdSet(std::span(texts).first(1)));
+  EXPECT_EQ((!Filter::ids_in(set)).text(), "not id in {2 ids}");
+  const std::int64_t numbers[] = {1};
+  const IdRange ranges[] = {{1, 2}};
+  const std::string refusal = "make the set of the texts themselves";
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(IdSet(numbers, IdType::text)); }), refusal);
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(IdSet::of_ranges(ranges, IdType::text)); }),
+              refusal);
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(IdSet::from_bytes({}, IdType::text)); }),
+              refusal);
+  expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(set.to_bytes()); }), refusal);
+}
+
+// The same set in searches of versions that others replace, of which some share an address.
+TEST(TextIds, ASetIsLookedUpInEachVersion) {
+  Random random(4);
+  const std::vector<std::string_view> texts = {"mz", "maz", "n"};
+  const IdSet set(texts);
+  const auto is_in_set = [&](const std::string& text) { return set.contains(text); };
+  for (int round = 0; round < 20; ++round) {
+    Skus rows = random_skus(random, 30);
+    rows["n"] = sku_values(random);
+    Index index = Index::build(SkuTable(rows, random).view());
+    const Query query{.weights = {1, 1}, .k = 40, .where = Filter::ids_in(set)};
+    for (int depth = 0; depth < 40; ++depth) {
+      EXPECT_EQ(skus_of(index.search(query)), best_skus(rows, query.weights, 40, is_in_set));
+      const Skus row = {{nested_text(depth % 20), sku_values(random)}};
+      index.upsert(SkuTable(row, random).view());
+      rows.insert_or_assign(row.begin()->first, row.begin()->second);
+    }
+  }
 }
 
 }  // namespace

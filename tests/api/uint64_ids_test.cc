@@ -240,6 +240,7 @@ TEST(Uint64Ids, AnswersOfShardsAreThoseOfTheNumbers) {
     EXPECT_THROW(index.reserve_ids(1), InvalidArgument);
     index.close();
     const ShardedIndex again = ShardedIndex::open(path);
+    EXPECT_EQ(again.info().next_id, 0);
     EXPECT_EQ(again.schema().id_type, IdType::uint64);
     check_searches(again, rows, random);
     if (HasFailure()) return;

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "culmen/error.h"
@@ -26,6 +29,9 @@ std::vector<Query> random_queries(Random& random) {
   for (std::uint64_t count = random.below(6); count > 0; --count) {
     queries.push_back(random_field_query(random, oracle, false, true));
     if (queries.size() > 1 && random.chance(0.5)) queries.back().where = queries.front().where;
+    if (random.chance(0.3)) queries.back().after = Cursor{random.uniform(-9, 9), random.between(-9, 9)};
+    if (random.chance(0.3))
+      queries.back().after = Cursor{.score = 1.5, .text = random.pick<std::string>({"", "A-1"})};
   }
   return queries;
 }
@@ -44,6 +50,24 @@ std::vector<ShardAnswer> random_answers(Random& random) {
     std::ranges::sort(answers[a].hits, [](const Hit& x, const Hit& y) {
       return x.score != y.score ? x.score > y.score : x.id < y.id;
     });
+  }
+  return answers;
+}
+
+// Of an id, and in another order: shards have numbers of their own.
+std::string text_of(std::int64_t id) {
+  std::string text = std::to_string(id);
+  std::ranges::reverse(text);
+  return text;
+}
+
+// The same answers, of ids that are texts.
+std::vector<ShardAnswer> with_texts(std::vector<ShardAnswer> answers) {
+  for (ShardAnswer& answer : answers) {
+    std::ranges::sort(answer.hits, [](const Hit& x, const Hit& y) {
+      return x.score != y.score ? x.score > y.score : text_of(x.id) < text_of(y.id);
+    });
+    for (const Hit& hit : answer.hits) answer.texts.push_back(text_of(hit.id));
   }
   return answers;
 }
@@ -88,6 +112,7 @@ void expect_equal(const Query& a, const Query& b) {
   EXPECT_EQ(a.weights, b.weights);
   EXPECT_EQ(a.k, b.k);
   EXPECT_EQ(a.min_score, b.min_score);
+  EXPECT_EQ(a.after, b.after);
   EXPECT_EQ(a.scale, b.scale);
   EXPECT_EQ(a.missing, b.missing);
   EXPECT_TRUE(a.where == b.where) << a.where.text() << " became " << b.where.text();
@@ -124,6 +149,16 @@ TEST(ShardMessages, NumbersBeyondInt64ComeBack) {
   EXPECT_EQ(decode_filter(encode(filter)), filter);
 }
 
+TEST(ShardMessages, SetsOfTextsComeBack) {
+  const std::vector<std::string_view> texts = {"b", "", "A-1", "b"};
+  const Filter filter = Filter::ids_in(IdSet(texts)) || !Filter::ids_in(IdSet(std::span(texts).first(1)));
+  const Filter back = decode_filter(encode(filter));
+  EXPECT_EQ(back, filter);
+  EXPECT_EQ(back.parts().front().ids().texts(), (std::vector<std::string>{"", "A-1", "b"}));
+  Random random(1);
+  expect_typed_errors(random, encode(filter), [](auto b) { return decode_filter(b); });
+}
+
 TEST(ShardMessages, EqualFiltersTakeRoomOnce) {
   Query query{.weights = {1}, .where = col("city") == std::string(1000, 'x')};
   const std::vector<Query> one(1, query), many(10, query);
@@ -147,7 +182,8 @@ TEST(ShardMessages, AFilterThatIsNestedTooDeepIsRefused) {
 TEST(ShardMessages, AnswersComeBackFromTheirBytes) {
   for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
     Random random(seed);
-    const std::vector<ShardAnswer> answers = random_answers(random);
+    const std::vector<ShardAnswer> numbered = random_answers(random);
+    const std::vector<ShardAnswer> answers = random.chance(0.5) ? with_texts(numbered) : numbered;
     const std::vector<std::byte> bytes = encode(answers);
     const std::vector<ShardAnswer> back = decode_answers(bytes);
     ASSERT_EQ(back.size(), answers.size());
@@ -155,6 +191,7 @@ TEST(ShardMessages, AnswersComeBackFromTheirBytes) {
       EXPECT_EQ(back[a].shard, answers[a].shard);
       EXPECT_EQ(back[a].version, answers[a].version);
       EXPECT_EQ(back[a].hits, answers[a].hits);
+      EXPECT_EQ(back[a].texts, answers[a].texts);
     }
     if (seed < 20) expect_typed_errors(random, bytes, [](auto b) { return decode_answers(b); });
   }
@@ -181,6 +218,25 @@ TEST(ShardMessages, MergingSortsAllHits) {
     if (floor) {
       EXPECT_EQ(*floor, merged.back().score);
     }
+  }
+}
+
+TEST(ShardMessages, MergingGoesByTextsWhereThereAreSome) {
+  for (std::uint64_t seed = 0; seed < num_cases(500); ++seed) {
+    Random random(seed);
+    std::vector<ShardAnswer> answers = with_texts(random_answers(random));
+    std::vector<std::pair<double, std::string>> expected, found;  // of scores from below
+    for (const ShardAnswer& answer : answers)
+      for (const Hit& hit : answer.hits) expected.emplace_back(-hit.score, text_of(hit.id));
+    std::ranges::sort(expected);
+    const std::size_t k = 1 + random.below(12);
+    if (expected.size() > k) expected.resize(k);
+    if (!answers.empty()) answers.push_back(answers[random.below(answers.size())]);
+    for (const ShardHit& hit : merge(answers, k)) {
+      EXPECT_EQ(hit.text, text_of(hit.id));
+      found.emplace_back(-hit.score, hit.text);
+    }
+    ASSERT_EQ(found, expected) << seed;
   }
 }
 

@@ -389,6 +389,53 @@ TEST(CsvReader, AnEmptyCellIsNoIdThatIsAText) {
   EXPECT_EQ(texts_as_ids(read_table(folder.path() + "/t.csv", options)), (Texts{"x", ""}));
 }
 
+// --null says so of all cells.
+TEST(CsvReader, AWordForAMissingValueIsNoIdThatIsAText) {
+  using Texts = std::vector<std::string>;
+  ReadOptions options;
+  options.id_column = "id";
+  options.dialect.null_words = {"NA"};
+  for (const std::string text : {"id,a\nx,1\nNA,2\n", "id,a\nx,\"1\"\nNA,\"2\"\n"}) {
+    EXPECT_EQ(error_in(text, options),
+              "t.csv:3:1: expected a text in column \"id\", found \"NA\", a missing value");
+    ReadOptions drops = options;
+    drops.nulls = NullPolicy::drop;
+    EXPECT_EQ(texts_as_ids(parse_csv(text, "t.csv", drops)), Texts{"x"});
+  }
+  EXPECT_EQ(texts_as_ids(parse_csv("id,a\nx,1\n\"NA\",2\n", "t.csv", options)), (Texts{"x", "NA"}));
+}
+
+// Codes such as 007 are one or the other, and only their owner knows.
+TEST(CsvReader, AsksForTheTypeOfIdsWithLeadingZeros) {
+  using Texts = std::vector<std::string>;
+  ReadOptions options;
+  options.id_column = "id";
+  const std::string found =
+      "t.csv:3:1: expected a 64-bit integer in column \"id\", found \"007\", whose leading zeros "
+      "a number does not keep";
+  for (const std::string text : {"id,a\n7,1\n007,2\n", "id,a\n7,1\n\"007\",2\n"}) {
+    options.id_type = std::nullopt;
+    EXPECT_EQ(error_in(text, options), found);
+    try {
+      parse_csv(text, "t.csv", options);
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.remedy(), InputError::Remedy::give_id_type);
+    }
+    options.id_type = IdType::text;
+    EXPECT_EQ(texts_as_ids(parse_csv(text, "t.csv", options)), (Texts{"7", "007"}));
+  }
+  options.id_type = IdType::int64;
+  EXPECT_EQ(parse_csv("id,a\n-0,1\n007,2\n", "t.csv", options).ids, (std::vector<std::int64_t>{0, 7}));
+  options.id_type = IdType::uint64;
+  EXPECT_EQ(parse_csv("id,a\n0,1\n007,2\n", "t.csv", options).ids[1], id_of_uint64(7));
+  options.id_type = std::nullopt;
+  EXPECT_EQ(parse_csv("id,a\n0,1\n-10,2\n", "t.csv", options).ids, (std::vector<std::int64_t>{0, -10}));
+  EXPECT_NE(error_of<InputError>([&] {
+              parse_json_lines("{\"id\":1,\"a\":1}\n{\"id\":\"01\",\"a\":2}\n", "t.jsonl", options);
+            }).find("leading zeros"),
+            std::string::npos);
+}
+
 constexpr std::uint64_t kLargestNumber = std::numeric_limits<std::uint64_t>::max();
 
 TEST(CsvReader, FindsWhetherIdsAreUnsigned) {
@@ -396,7 +443,7 @@ TEST(CsvReader, FindsWhetherIdsAreUnsigned) {
   options.id_column = "id";
   EXPECT_EQ(parse_csv("id,a\n7,1\n-3,2\n", "t.csv", options).id_type, IdType::int64);
   for (const char* text : {"id,a\n7,1\n18446744073709551615,2\n", "id,a\n 7,1\n\"+18446744073709551615\",2\n",
-                           "id,a\n0007,1\n018446744073709551615 ,2\n"}) {
+                           "id,a\n7,1\n18446744073709551615 ,2\n"}) {
     const Table table = parse_csv(text, "t.csv", options);
     EXPECT_EQ(table.id_type, IdType::uint64) << text;
     EXPECT_EQ(table.ids, (std::vector<std::int64_t>{id_of_uint64(7), id_of_uint64(kLargestNumber)})) << text;

@@ -1,5 +1,6 @@
 """Sharded indexes: the program treats them as one index, or says what to do."""
 
+import csv
 import json
 import random
 import shutil
@@ -129,6 +130,85 @@ class ShardsTest(Case):
             "build", "bad.csv", "-o", "many", "--shards", "2", "--force", "--id", "id", code=3, says="bad.csv:2"
         )
         self.assertIn("300", self.culmen("info", "many")[0])
+
+
+class TextShardsTest(Case):
+    """The same with ids that are texts. Most scores tie, so that the order is that of the texts."""
+
+    IDS = [f"{letter}{number}" for letter in ("A-", "b,", 'c"', "é", "日") for number in range(40)]
+
+    def setUp(self):
+        super().setUp()
+        rng = random.Random(9)
+        self.write_rows("table.csv", [(sku, rng.choice(["Brno", "Praha"]), rng.randrange(3)) for sku in self.IDS])
+        for directory, options in (("one", ()), ("many", ("--shards", "5"))):
+            self.culmen("build", "table.csv", "-o", directory, "--id", "sku", "--id-type", "text", *options)
+
+    def write_rows(self, name, rows):
+        with (self.dir / name).open("w", newline="") as file:
+            csv.writer(file).writerows([("sku", "city", "price"), *rows])
+
+    def both(self, command, *arguments):
+        one, _ = self.culmen(command, "one", *arguments)
+        many, _ = self.culmen(command, "many", *arguments)
+        self.assertEqual(one.replace("one: ", "many: "), many)
+        return many
+
+    def check(self):
+        for arguments in (
+            ("-w", "price=1", "-k", "7"),
+            ("-w", "price=-1", "-k", "400", "--scale", "minmax"),
+            ("-w", "price=1", "-k", "400", "--where", "id >= 'b' and city = 'Brno'"),
+            ("-w", "price=1", "-k", "400", "--where", "sku like 'A-%' or id in ('é3', '日7', 'none')"),
+            ("-w", "price=1", "-k", "9", "--per", "city=3"),
+            ("-w", "price=1", "--min-score", "2", "--after", "2,b"),
+            ("-w", "price=1", "-k", "400", "--after", "1,A-27", "--engine", "scan"),
+            ("-w", "price=1", "--count-above", "1"),
+            ("-w", "price=1", "--rank-of", "é3,A-9"),
+            ("-w", "price=1", "--why", "日7,A-30"),
+        ):
+            self.assertGreater(len(self.both("query", *arguments)), 1, arguments)
+        self.write("weights.csv", "price\n1\n-1\n0.5\n")
+        self.both("query", "--weights-file", "weights.csv", "-k", "4", "--format", "csv")
+        self.both("get", "--ids", "é3,none,A-9,日7")
+        self.assertIn('"c""3"', self.both("get", "--ids", 'A-9,"b,3", "c""3"'))
+        one, many = (self.culmen("export", directory)[0] for directory in ("one", "many"))
+        self.assertEqual(sorted(one.splitlines()), sorted(many.splitlines()))
+
+    def test_answers_as_one_index(self):
+        self.check()
+        page = json.loads(self.culmen("query", "many", "-w", "price=1", "-k", "50", "--format", "json")[0])
+        after = page["queries"][0]["after"]
+        self.both("query", "-w", "price=1", "-k", "50", "--format", "csv", "--after", after)
+
+    def test_changes_as_one_index(self):
+        self.write_rows("new.csv", [("Z-1", "Opava", 9), ("A-05", "Brno", 2), ("é", "Brno", 2)])
+        self.write_rows("changed.csv", [("é3", "Opava", 2), ("b,,", "Opava", 1)])
+        self.write("part.csv", "sku,price\nA-9,8\n日7,7\n")
+        for directory in ("one", "many"):
+            self.culmen("insert", directory, "new.csv")
+            self.assertIn("1 row inserted, 1 replaced", self.culmen("upsert", directory, "changed.csv")[1])
+            self.assertIn("2 replaced", self.culmen("upsert", directory, "part.csv", "--partial")[1])
+            self.refused("insert", directory, "new.csv", code=3, says='new.csv:2: id "Z-1" is already in the index')
+        self.check()
+        for arguments in (("--where", "id > '日7'"), ("--ids", "A-1,none,é5")):
+            self.both("delete", *arguments, "--dry-run")
+            self.both("delete", *arguments)
+        self.check()
+        self.culmen("compact", "many")
+        self.culmen("rebalance", "many", "--shards", "2")
+        self.check()
+        self.assertIn("no fault found", self.culmen("verify", "many", "--deep")[0])
+        one, many = (json.loads(self.culmen("info", directory, "--json")[0]) for directory in ("one", "many"))
+        self.assertEqual(many["id_type"], one["id_type"])
+
+    def test_a_text_that_is_there_twice(self):
+        self.write_rows("twice.csv", [("x", "Brno", 1), ("y", "Brno", 2), ("x", "Brno", 3)])
+        command = ("build", "twice.csv", "-o", "twice", "--id", "sku", "--shards", "3")
+        self.refused(*command, code=3, says='twice.csv:4: id "x" stands in row 1 as well; ids must be unique')
+        self.assertFalse((self.dir / "twice").exists())
+        self.culmen(*command, "--duplicates", "last")
+        self.assertEqual(self.culmen("get", "twice", "--ids", "x")[0], "sku,price,city\nx,3,Brno\n")
 
 
 if __name__ == "__main__":

@@ -147,6 +147,30 @@ class InspectTest(Case):
         self.assertEqual([column["may_be_ids"] for column in found["columns"]], [True, False])
         self.assertEqual(found["build"], "culmen build t.csv -o t.index --attributes key,a")
 
+    def test_texts_are_suggested_where_no_integers_are(self):
+        self.write("t.csv", "sku,name,a\nA-1,x,1.5\nB-2,x,1.5\n")
+        out = self.culmen("inspect", "t.csv")[0]
+        self.assertIn("all values of sku differ: --id sku --id-type text takes them as ids\n", out)
+        self.assertNotIn("of name differ", out)
+        found = json.loads(self.culmen("inspect", "t.csv", "--json")[0])
+        may_be = {column["name"]: column["may_be_ids"] for column in found["columns"]}
+        self.assertEqual(may_be, {"sku": True, "name": False, "a": False})
+        self.culmen(*shlex.split(out.splitlines()[-1])[1:], "--id", "sku", "--id-type", "text")
+        for table in ("sku,n,a\nA-1,1,1.5\nB-2,2,1.5\n", "sku,a\nA-1,1.5\n,1.5\n"):  # integers; a gap
+            self.write("t.csv", table)
+            self.assertNotIn("of sku differ", self.culmen("inspect", "t.csv")[0])
+
+    def test_codes_with_leading_zeros_are_asked_for(self):
+        self.write("t.csv", "sku,a\n1,1.5\n002,2.5\n")
+        says = "--id-type text takes ids as texts, --id-type int64 as numbers"
+        self.refused("build", "t.csv", "-o", "index", "--id", "sku", code=3, says=says)
+        for kind, id in (("text", "002"), ("int64", "2")):
+            self.culmen("build", "t.csv", "-o", kind, "--id", "sku", "--id-type", kind)
+            self.assertEqual(self.culmen("get", kind, "--ids", id)[0], f"sku,a\n{id},2.5\n")
+            self.culmen("upsert", kind, "t.csv")
+        self.write("t.csv", "sku,a\n1,1.5\nx,2.5\n")
+        self.refused("build", "t.csv", "-o", "index", "--id", "sku", code=3, says=says)
+
     def test_a_column_without_a_name_gets_one(self):
         self.write("t.csv", ",a\n5,1.5\n6,1.5\n")  # as pandas writes its index
         out = self.culmen("inspect", "t.csv")[0]

@@ -283,9 +283,15 @@ class ServeRowsTest(ServeCase):
         self.refuses(400, "ids", "POST", "/insert", {"rows": [{"attributes": {"price": 2}}]}, token=TOKEN)
 
     def test_of_text_ids(self):
+        self.check_text_ids("index")
+
+    def test_of_text_ids_in_shards(self):
+        self.check_text_ids("shards", "--shards", 3)
+
+    def check_text_ids(self, directory, *options):
         self.write("table.csv", 'sku,price\nB-2,1\n"a,b",1\nA-10,1\nA-9,1\n')
-        self.culmen("build", "table.csv", "-o", "index", "--id", "sku", "--force")
-        self.serve_writable()
+        self.culmen("build", "table.csv", "-o", directory, "--id", "sku", "--force", *options)
+        self.serve_writable(directory=directory)
         self.assertEqual(self.answer("GET", "/info", token=TOKEN)["id_type"], "text")
         found = self.answer("GET", "/get?ids=A-9,none,B-2", token=TOKEN)
         self.assertEqual([row and row["id"] for row in found["rows"]], ["A-9", None, "B-2"])
