@@ -54,13 +54,44 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name, Id
   return ids;
 }
 
-// A text a line, whatever it holds but the ends of lines.
+constexpr std::string_view kNotClosed = "a quote is not closed; quotes in an id are doubled";
+
+// What follows a quote, whose end the text loses; quotes in it are doubled. Nothing: it has no end.
+std::optional<std::string> take_quoted(std::string_view& rest) {
+  std::string item;
+  for (std::size_t end; (end = rest.find('"')) != std::string_view::npos;) {
+    item += rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    if (!rest.starts_with('"')) return item;
+    item += '"';
+    rest.remove_prefix(1);
+  }
+  return std::nullopt;
+}
+
+// A line of a file of texts that begins with a quote: a cell of CSV, which may go on in the next lines.
+std::string read_quoted(std::istream& in, std::string line, const std::string& place) {
+  constexpr std::size_t kMaxBytes = std::size_t{128} << 10;  // with doubled quotes; an id has up to 64 KiB
+  for (std::string next;; line.append("\n").append(next)) {
+    std::string_view rest = std::string_view(line).substr(1);
+    if (const std::optional<std::string> text = take_quoted(rest)) {
+      if (trimmed(rest).empty()) return *text;
+      throw InputError(fmt::format("{}: expected the end of the line after a text in quotes", place));
+    }
+    if (line.size() > kMaxBytes || !std::getline(in, next))
+      throw InputError(fmt::format("{}: {}", place, kNotClosed));
+  }
+}
+
+// A text a line. One that begins with a quote is as CSV has it, so that what this program prints is read back.
 std::vector<std::string> read_texts(std::istream& in, const std::string& name) {
   std::vector<std::string> texts;
   for (std::string line; std::getline(in, line);) {
     if (texts.empty() && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte order mark
     if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty()) texts.push_back(line);
+    if (line.empty()) continue;
+    const std::string place = fmt::format("{}: text {}", name, texts.size() + 1);
+    texts.push_back(line.starts_with('"') ? read_quoted(in, line, place) : line);
   }
   if (in.bad()) throw IoError(fmt::format("cannot read {}", name));
   return texts;
@@ -98,19 +129,6 @@ IdSet read_bitmap(const std::string& path, IdType type) {
   }
 }
 
-// What follows a quote, whose end the text loses; quotes in it are doubled.
-std::string take_quoted(std::string_view& rest, std::string_view option) {
-  std::string item;
-  for (std::size_t end; (end = rest.find('"')) != std::string_view::npos;) {
-    item += rest.substr(0, end);
-    rest.remove_prefix(end + 1);
-    if (!rest.starts_with('"')) return item;
-    item += '"';
-    rest.remove_prefix(1);
-  }
-  throw InvalidArgument(fmt::format("{}: a quote is not closed; quotes in an id are doubled", option));
-}
-
 // Texts with commas between them, as in a line of CSV: those that contain commas, or begin or end with a quote or a blank,
 // are in quotes.
 std::vector<std::string> split_texts(std::string_view rest, std::string_view option) {
@@ -120,7 +138,9 @@ std::vector<std::string> split_texts(std::string_view rest, std::string_view opt
     const bool is_quoted = rest.starts_with('"');
     if (is_quoted) {
       rest.remove_prefix(1);
-      texts.push_back(take_quoted(rest, option));
+      std::optional<std::string> text = take_quoted(rest);
+      if (!text) throw InvalidArgument(fmt::format("{}: {}", option, kNotClosed));
+      texts.push_back(*std::move(text));
     }
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const std::string_view unquoted = trimmed(rest.substr(0, comma));

@@ -939,6 +939,13 @@ class TextIdsTest(Case):
             self.assertEqual(self.ids("--where", "id like 'A-%'"), ["A-10", "A-9"])
             self.write("ids.txt", "A-9\na,b\nnone\n")
             self.assertEqual(self.ids("--ids-file", "ids.txt"), ["A-9", "a,b"])
+            lines = io.StringIO()
+            csv.writer(lines, lineterminator="\n").writerows([sku] for sku in self.IDS)
+            self.write("printed.txt", lines.getvalue())
+            self.assertEqual(self.ids("--ids-file", "printed.txt"), in_order)
+            for wrong, says in (('"A-9\n', "not closed"), ('A-9\n"B-2" x\n', "text 2: expected the end")):
+                self.write("wrong.txt", wrong)
+                self.refused("query", "index", "-w", "a=1", "--ids-file", "wrong.txt", code=3, says=says)
             self.assertEqual(self.ids("--not-ids-file", "ids.txt"), [i for i in in_order if i not in ("A-9", "a,b")])
         ask = ("query", "index", "-w", "a=1")
         self.assertEqual(
