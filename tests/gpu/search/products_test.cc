@@ -110,5 +110,32 @@ TEST(Products, AnswerAsTheCpuDoes) {
   }
 }
 
+// Few rows, all of which are wanted, in leaves whose lengths overflow: whatever is written beyond the queries meets them.
+TEST(Products, CountNoQueriesBeyondTheBatch) {
+  SKIP_WITHOUT_GPU();
+  for (const std::size_t num_queries : {1, 2, 3, 40, 127, 128, 129, 300}) {
+    Random random(num_queries);
+    const int num_attributes = random.pick({66, 129, 1000});
+    Index index = Index::build(wide_table(random, Kind::tiny, 60, num_attributes).view());
+    const DeviceIndex on_gpu = index.to_device();
+    WideTable rows = wide_table(random, Kind::gaussian, 4, num_attributes);
+    TableView far = rows.view();
+    const std::vector<std::int64_t> ids = {1, 20, 40, 99};
+    far.ids = ids;
+    index.upsert(far);
+    std::vector<Query> queries(num_queries);
+    for (Query& query : queries) query = {.weights = wide_weights(random, num_attributes), .k = 128};
+    const std::vector<SearchResult> found = on_gpu.search(queries), expected = index.search(queries);
+    for (std::size_t q = 0; q < num_queries; ++q) {
+      ASSERT_EQ(found[q].hits.size(), expected[q].hits.size()) << "query " << q << " of " << num_queries;
+      for (std::size_t i = 0; i < found[q].hits.size(); ++i) {
+        EXPECT_EQ(found[q].hits[i].id, expected[q].hits[i].id) << "query " << q << " of " << num_queries;
+        EXPECT_EQ(found[q].hits[i].score, expected[q].hits[i].score)
+            << "query " << q << " of " << num_queries;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace culmen::test
