@@ -295,6 +295,10 @@ TEST(TextIds, OneOfSeveralRowsWithATextIsKept) {
   for (const double a : {1.0, 2.0, 3.0}) table.add(a == 2 ? "x" : "y", {{a, 0}, {}});
   expect_says(problem_of<RowError>([&] { static_cast<void>(Index::build(table.view())); }),
               "row 3: id \"y\" stands in row 1 as well; ids must be unique");
+  SkuTable twice({}, *std::make_unique<Random>(1));
+  for (const char* text : {"y", "x", "y", "x"}) twice.add(text, {{1, 0}, {}});
+  expect_says(problem_of<RowError>([&] { static_cast<void>(Index::build(twice.view())); }),
+              "row 3: id \"y\"");
   for (const Duplicates duplicates : {Duplicates::first, Duplicates::last}) {
     const double kept = duplicates == Duplicates::first ? 1 : 3;
     const Index built = Index::build(table.view(), {.duplicates = duplicates});
