@@ -57,7 +57,7 @@ std::vector<std::string> parse_header(const RecordSplitter& splitter, const std:
   for (const CsvField& field : splitter.fields()) {
     names.push_back(header_name(field));
     // As in DuckDB. pandas leaves the name of its index empty.
-    if (names.back().empty()) names.back() = "column" + std::to_string(names.size() - 1);
+    if (names.back().empty()) names.back() = name_by_place(names.size() - 1);
     if (find_invalid_utf8(names.back()) != std::string_view::npos) {
       throw_csv_fault(name, 1, names.size(),
                       "expected a UTF-8 column name, found " + quote_excerpt(names.back()) +

@@ -61,6 +61,11 @@ struct CsvSchema {
   void set_columns(std::vector<CsvColumn> new_columns);
 };
 
+// Of a column whose own name is empty.
+inline std::string name_by_place(std::size_t position) {
+  return "column" + std::to_string(position);
+}
+
 // Begins a line that stands for one of JSON Lines that is refused, and is behind the reason.
 inline constexpr char kRefusedLine = '\0';
 

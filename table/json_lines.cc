@@ -242,8 +242,10 @@ class JsonLinesSource : public ByteSource {
   }
 
   void add_expected_names() {
+    const auto nameless = position_of_.find("");
+    const std::string by_place = nameless == position_of_.end() ? "" : name_by_place(nameless->second);
     for (const std::string& name : expected_names_)
-      if (position_of_.emplace(name, names_.size()).second) names_.push_back(name);
+      if (name != by_place && position_of_.emplace(name, names_.size()).second) names_.push_back(name);
   }
 
   void write_header() {

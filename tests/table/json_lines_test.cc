@@ -156,6 +156,9 @@ TEST(JsonLines, NamesOfAnIndexMayComeLate) {
   EXPECT_NE(
       fault_in(text + "{\"a\":1,\"c\":2}\n", options).find("the index has no column \"c\"; name the columns"),
       std::string::npos);
+  options.schema = Schema{.attributes = {{"a"}, {"column1"}}};  // as the column without a name is called
+  EXPECT_EQ(names_of(read_lines("{\"a\":1,\"\":2}\n", options)), (Strings{"a", "column1"}));
+  options.schema = Schema{.attributes = {{"a"}, {"b"}}};
   options.is_partial = true;  // a column that is not there keeps its values
   EXPECT_EQ(names_of(read_lines("{\"b\":2}\n", options)), (Strings{"b"}));
 }
