@@ -149,8 +149,9 @@ inline void check_text(std::string_view text, const TextFormat& format, const Re
   const Outcome cut = read(text, format, options, tiny);
   // Which rows are left out may depend on what the first rows suggested, such as the type of the ids.
   const bool has_rejects = !whole.rejected.empty() || !cut.rejected.empty();
-  if (has_rejects && (cut.error != whole.error || cut.table.fields != whole.table.fields ||
-                      cut.table.attributes != whole.table.attributes))
+  if (has_rejects &&
+      (cut.error != whole.error || cut.table.id_type != whole.table.id_type ||
+       cut.table.fields != whole.table.fields || cut.table.attributes != whole.table.attributes))
     return;
   require(cut.rejected == whole.rejected, "the same rows are left out");
   // Of several faults, the one that is found may depend on what the first rows suggested.
