@@ -229,7 +229,10 @@ BatchTotals read_json_lines_in_batches(std::unique_ptr<ByteSource> lines, const 
                                        const std::function<void(const TableBatch&)>& take,
                                        const CsvTuning& tuning) {
   const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name, options);
-  return read_found(*csv, name, options, dialect_of_json_lines(options), batches, take, tuning);
+  SampledSource sampled(*csv, kSampleBytes, progress_of(*csv, options));
+  return read_found(sampled, name, options,
+                    find_dialect_of_json_lines(sampled.sample(), sampled.is_whole(), options, name), batches,
+                    take, tuning);
 }
 
 }  // namespace culmen::io
