@@ -29,6 +29,16 @@ std::string place_of(const std::string& name, std::uint64_t line, std::size_t co
   return place + ": ";
 }
 
+// What helps with all of the faults, or tells how to read them.
+InputError::Remedy remedy_of(const std::vector<CsvFault>& faults) {
+  using Remedy = InputError::Remedy;
+  const auto drops = [](const CsvFault& fault) { return fault.remedy == Remedy::drop_nulls; };
+  if (std::all_of(faults.begin(), faults.end(), drops)) return Remedy::drop_nulls;
+  for (const CsvFault& fault : faults)
+    if (fault.remedy != Remedy::none && !drops(fault)) return fault.remedy;
+  return faults.size() > 1 ? Remedy::list_rejected : Remedy::none;
+}
+
 std::string counted_faults(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " time " : " times ");
 }
@@ -123,11 +133,7 @@ void RefusedRows::refuse() const {
                             : "");
   for (std::size_t i = 0; i < counts.size(); ++i)
     text.append(i == 0 ? ": " : "; ").append(counted_faults(counts[i].second)).append(counts[i].first);
-  const auto helped = std::find_if(faults_.begin(), faults_.end(), [](const CsvFault& fault) {
-    return fault.remedy != InputError::Remedy::none;
-  });
-  if (helped != faults_.end()) throw InputError(text, helped->remedy);
-  throw InputError(text, faults_.size() > 1 ? InputError::Remedy::list_rejected : InputError::Remedy::none);
+  throw InputError(text, remedy_of(faults_));
 }
 
 }  // namespace culmen::io

@@ -276,5 +276,49 @@ TEST(Rejects, OfBatchesCountAsRowsToSkip) {
   }
 }
 
+// A run that ends early, and one that goes on behind its last batch, list what one run does.
+TEST(Rejects, OfBatchesAreListedWithTheRowsAroundThem) {
+  std::mt19937_64 random(47);
+  for (int round = 0; round < 300; ++round) {
+    std::string text = "id,a\n";
+    for (std::uint64_t i = 0, rows = random() % 30; i < rows; ++i)
+      text += random() % 3 == 0 ? "x,1\n" : std::to_string(i) + ",1\n";
+    const std::size_t bytes = 1 + random() % 40;
+    const std::uint64_t batch_rows = 1 + random() % 5, last_batch = random() % 5;
+    const auto read = [&](Listed& listed, std::uint64_t skip, std::uint64_t num_batches) {
+      MemorySource source(text);
+      std::uint64_t num_input_rows = skip, count = 0;
+      try {
+        read_csv_in_batches(source, "t.csv", listed.options({.attributes = {{"a"}}, .id_column = "id"}), ',',
+                            {.batch_rows = batch_rows, .skip_rows = skip},
+                            [&](const TableBatch& batch) {
+                              if (count++ == num_batches) throw IoError("full");
+                              num_input_rows = batch.first_row + batch.num_input_rows;
+                            },
+                            {.window_bytes = bytes, .chunk_bytes = bytes});
+      } catch (const IoError&) {
+      }
+      return num_input_rows;
+    };
+    Listed whole, parts;
+    read(whole, 0, 1'000);
+    read(parts, read(parts, 0, last_batch), 1'000);
+    ASSERT_EQ(parts.problems, whole.problems) << text << last_batch << " batches of " << batch_rows;
+  }
+}
+
+TEST(Rejects, DroppingNullsIsAdvisedIfItHelpsWithAllOfThem) {
+  const auto remedy = [](std::string_view text) {
+    try {
+      read_text(text, {.id_column = "id", .nulls = NullPolicy::reject});
+    } catch (const InputError& error) {
+      return error.remedy();
+    }
+    return InputError::Remedy::none;
+  };
+  EXPECT_EQ(remedy("id,a\n,1\n,2\n3,3\n"), InputError::Remedy::drop_nulls);
+  EXPECT_EQ(remedy("id,a\n,1\n4.3,2\n3,3\n"), InputError::Remedy::list_rejected);
+}
+
 }  // namespace
 }  // namespace culmen::io

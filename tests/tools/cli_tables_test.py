@@ -3,6 +3,7 @@
 import bz2
 import json
 import lzma
+import re
 import shlex
 import subprocess
 import unittest
@@ -90,6 +91,23 @@ class DialectTest(Case):
         out = self.culmen("inspect", "t.csv")[0]
         self.assertRegex(out, r"\A.*\n  name .*\n  city .*\nno index can be built yet: no column holds numbers.*\n\Z")
         self.assertEqual(json.loads(self.culmen("inspect", "t.csv", "--json")[0])["build"], "")
+
+    def test_rejects_of_a_run_that_continues_are_added(self):
+        rows = [f"{i},{'x' if i % 7 == 3 else i}" for i in range(100)]
+        self.write("a.csv", "id,a\n100,1\n")
+        self.culmen("build", "a.csv", "-o", "r.index", "--id", "id")
+        self.write("b.csv", "\n".join(["id,a", *rows[:50], "100,1", *rows[50:]]) + "\n")
+        insert = ("insert", "r.index", "b.csv", "--rejects", "bad.csv", "--batch", 10)
+        err = self.culmen(*insert, code=3)[1]
+        skip = int(re.search(r"--skip (\d+)", err)[1])
+        listed = (self.dir / "bad.csv").read_text().splitlines()
+        self.assertEqual(len(listed), 1 + sum("x" in row for row in rows[:skip]))
+        self.write("b.csv", "\n".join(["id,a", *rows[:50], "101,1", *rows[50:]]) + "\n")
+        self.culmen(*insert, "--skip", skip)
+        listed = (self.dir / "bad.csv").read_text().splitlines()
+        self.assertEqual([line.split('"')[-2] for line in listed[1:]], [row for row in rows if "x" in row])
+        self.culmen("upsert", "r.index", "a.csv", "--rejects", "bad.csv")
+        self.assertEqual((self.dir / "bad.csv").read_text(), "line,column,problem,row\n")
 
     def test_tabs_from_a_pipe_and_compressed_files(self):
         table = "a\tb\n1\t2\n3\t4\n"
