@@ -385,6 +385,18 @@ bool find_header(const SampleRecords& records, std::size_t num_columns, const Re
 
 }  // namespace
 
+std::optional<bool> begins_like_json_lines(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  if (kByteOrderMark.starts_with(text)) return std::nullopt;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return std::nullopt;
+  if (text[first] != '{') return false;
+  const std::size_t second = text.find_first_not_of(kBlanks, first + 1);
+  if (second == std::string_view::npos) return std::nullopt;
+  return text[second] == '"' || text[second] == '}';  // else it may be a name
+}
+
 void check_dialect(const CsvDialect& dialect) {
   const auto check = [](const std::optional<char>& mark, std::string_view known, const char* what) {
     if (mark && known.find(*mark) == std::string_view::npos)
@@ -400,6 +412,11 @@ void check_dialect(const CsvDialect& dialect) {
 
 FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, const ReadOptions& options,
                           const std::string& name) {
+  if (begins_like_json_lines(sample).value_or(false))
+    throw_csv_fault(
+        name, 1, 1,
+        "expected CSV, found an object as in JSON Lines, which are read from files named .jsonl or "
+        ".ndjson, and from standard input");
   if (sample.starts_with(kByteOrderMark)) sample.remove_prefix(kByteOrderMark.size());
   FoundDialect found = {
       .dialect = options.dialect, .form = {.null_words = options.dialect.null_words}, .columns = {}};

@@ -92,6 +92,19 @@ class DialectTest(Case):
         self.assertRegex(out, r"\A.*\n  name .*\n  city .*\nno index can be built yet: no column holds numbers.*\n\Z")
         self.assertEqual(json.loads(self.culmen("inspect", "t.csv", "--json")[0])["build"], "")
 
+    def test_json_lines_come_through_pipes(self):
+        lines = '{"id":1,"a":1.5}\n{"id":2,"a":2.5}\n'
+        for name in ("-", "/dev/stdin", "/dev/fd/0"):
+            with self.subTest(name):
+                self.assertIn("2 rows, 2 columns", self.culmen("inspect", name, stdin=lines)[0])
+                self.culmen("build", name, "-o", "l.index", "--id", "id", "--force", stdin=lines)
+                self.culmen("insert", "l.index", name, stdin='{"id":3,"a":1}')
+                self.culmen("upsert", "l.index", name, stdin='\n {"id":3,"a":7}')
+                self.assertIn("3,7", self.culmen("export", "l.index")[0])
+                self.assertIn("2 rows, 2 columns", self.culmen("inspect", name, stdin="{a},b\n1,2\n3,4\n")[0])
+        self.write("l.csv", lines)
+        self.refused("build", "l.csv", "-o", "l.index", "--force", code=3, says="found an object as in JSON Lines")
+
     def test_rejects_of_a_run_that_continues_are_added(self):
         rows = [f"{i},{'x' if i % 7 == 3 else i}" for i in range(100)]
         self.write("a.csv", "id,a\n100,1\n")
@@ -108,6 +121,17 @@ class DialectTest(Case):
         self.assertEqual([line.split('"')[-2] for line in listed[1:]], [row for row in rows if "x" in row])
         self.culmen("upsert", "r.index", "a.csv", "--rejects", "bad.csv")
         self.assertEqual((self.dir / "bad.csv").read_text(), "line,column,problem,row\n")
+
+    def test_columns_that_the_input_lacks_are_missing(self):
+        self.write("t.csv", "id,a,city,note\n1,1,x,y\n")
+        self.culmen("build", "t.csv", "-o", "t.index", "--id", "id", "--attributes", "a")
+        self.write("u.csv", "id,a,city,other\n2,2,z,w\n")
+        self.culmen("insert", "t.index", "u.csv", "--columns", "city,note")
+        self.assertIn("2,2,z,\n", self.culmen("export", "t.index")[0])
+        self.refused("insert", "t.index", "u.csv", "--columns", "city,notes", code=2, says='no column "notes"')
+        self.refused(
+            *("build", "t.csv", "-o", "n.index", "--id", "id", "--types", "id=text"), code=2, says="--id-type text"
+        )
 
     def test_tabs_from_a_pipe_and_compressed_files(self):
         table = "a\tb\n1\t2\n3\t4\n"
