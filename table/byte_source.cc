@@ -106,11 +106,11 @@ SampledSource::SampledSource(ByteSource& source, std::size_t num_bytes)
   sample_.resize(num_read);
 }
 
-SampledSource::SampledSource(ByteSource& pipe, std::size_t num_bytes, const std::function<void()>& on_wait)
+SampledSource::SampledSource(ByteSource& pipe, std::size_t num_bytes, const std::function<void()>& on_wait,
+                             const std::function<bool(std::string_view)>& is_enough)
     : source_(pipe), sample_(bytes_to_read(pipe, num_bytes), '\0') {
   std::size_t num_read = 0;
-  const auto has_two_lines = [&] { return std::count(sample_.data(), sample_.data() + num_read, '\n') >= 2; };
-  while (!is_whole_ && num_read < sample_.size() && !has_two_lines()) {
+  while (!is_whole_ && num_read < sample_.size() && !is_enough({sample_.data(), num_read})) {
     const std::optional<std::size_t> got =
         source_.read_available(sample_.data() + num_read, sample_.size() - num_read, kPatience);
     is_whole_ = got == std::size_t{0};
@@ -118,6 +118,10 @@ SampledSource::SampledSource(ByteSource& pipe, std::size_t num_bytes, const std:
     if (!got) on_wait();
   }
   sample_.resize(num_read);
+}
+
+bool SampledSource::has_two_lines(std::string_view text) {
+  return std::ranges::count(text, '\n') >= 2;
 }
 
 std::size_t SampledSource::take_sample(char* out, std::size_t num_bytes) {

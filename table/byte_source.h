@@ -97,8 +97,9 @@ class SampledSource : public ByteSource {
  public:
   // Reads the beginning, up to num_bytes.
   SampledSource(ByteSource& source, std::size_t num_bytes);
-  // Reads what has arrived, and waits for two lines of text at least. Calls on_wait() while nothing arrives.
-  SampledSource(ByteSource& pipe, std::size_t num_bytes, const std::function<void()>& on_wait);
+  // Reads what has arrived, until it is enough. Calls on_wait() while nothing arrives.
+  SampledSource(ByteSource& pipe, std::size_t num_bytes, const std::function<void()>& on_wait,
+                const std::function<bool(std::string_view)>& is_enough = has_two_lines);
 
   std::string_view sample() const { return sample_; }
   bool is_whole() const { return is_whole_; }  // the sample ends the source
@@ -111,6 +112,7 @@ class SampledSource : public ByteSource {
   Progress progress() const override { return source_.progress(); }
 
  private:
+  static bool has_two_lines(std::string_view text);
   std::size_t take_sample(char* out, std::size_t num_bytes);
 
   ByteSource& source_;

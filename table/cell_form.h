@@ -62,6 +62,9 @@ struct DateShape {
 };
 DateShape date_shape_of(std::string_view cell);
 
+// Whether a cell is written as a date, though there may be no such day: 2024-02-30.
+bool looks_like_date(std::string_view cell);
+
 // How the number of a cell uses its marks.
 struct NumberShape {
   bool is_number = false;        // with some marks

@@ -103,6 +103,10 @@ std::string_view CellForm::iso_time(std::string_view cell, std::string& scratch)
   return scratch;
 }
 
+bool looks_like_date(std::string_view cell) {
+  return split_date(cell).has_value();
+}
+
 DateShape date_shape_of(std::string_view cell) {
   const std::optional<WrittenDate> date = split_date(cell);
   if (!date || date->mark == '.' || date->parts[0].size() == kDigitsOfYear) return {};

@@ -92,6 +92,7 @@ void CellKinds::add_missing(std::string_view text, bool quoted) {
 
 void CellKinds::add_timestamp(const ParsedTimestamp& timestamp) {
   set_first(CellType::timestamp);
+  if (!has_times()) is_first_time_zoned_ = timestamp.has_zone;
   if (timestamp.has_zone) {
     min_offset_ =
         has_zoned_times_ ? std::min(min_offset_, timestamp.offset_minutes) : timestamp.offset_minutes;
@@ -107,6 +108,7 @@ void CellKinds::add_timestamp(const ParsedTimestamp& timestamp) {
 
 void CellKinds::merge(const CellKinds& other) {
   if (is_empty()) first_ = other.first_;
+  if (!has_times()) is_first_time_zoned_ = other.is_first_time_zoned_;
   mixes_units_ |=
       other.mixes_units_ || (first_unit_ && other.first_unit_ && first_unit_ != other.first_unit_);
   if (!first_unit_) first_unit_ = other.first_unit_;
@@ -134,12 +136,12 @@ bool CellKinds::is_empty() const {
 }
 
 CellType CellKinds::type() const {
-  const bool has_times = has_local_times_ || has_zoned_times_;
-  const int num_kinds = (has_numbers_ ? 1 : 0) + (has_booleans_ ? 1 : 0) + (has_dates_ || has_times ? 1 : 0);
+  const int num_kinds =
+      (has_numbers_ ? 1 : 0) + (has_booleans_ ? 1 : 0) + (has_dates_ || has_times() ? 1 : 0);
   if (has_texts_ || num_kinds != 1 || mixes_units_) return CellType::text;
   if (has_numbers_) return has_wide_integers_ && !has_fractions_ ? CellType::integer : CellType::number;
   if (has_booleans_) return CellType::boolean;
-  if (!has_times) return CellType::date;
+  if (!has_times()) return CellType::date;
   const bool mixes_zones = has_zoned_times_ && (has_local_times_ || has_dates_);
   const bool is_out_of_range =
       unit_of_digits(num_fraction_digits_) == TimeUnit::nanosecond && is_beyond_nanoseconds_;
@@ -156,15 +158,18 @@ ColumnFormat CellKinds::format() const {
       return {ColumnType::boolean};
     case CellType::date:
       return {ColumnType::date};
-    case CellType::timestamp: {
-      ColumnFormat format = {ColumnType::timestamp, unit_of_digits(num_fraction_digits_)};
-      if (has_zoned_times_) format.time_zone = zone_name(min_offset_ == max_offset_ ? min_offset_ : 0);
-      return format;
-    }
+    case CellType::timestamp:
+      return timestamp_format();
     case CellType::text:
       break;
   }
   return {ColumnType::text};
+}
+
+ColumnFormat CellKinds::timestamp_format() const {
+  ColumnFormat format = {ColumnType::timestamp, unit_of_digits(num_fraction_digits_)};
+  if (is_first_time_zoned_) format.time_zone = zone_name(min_offset_ == max_offset_ ? min_offset_ : 0);
+  return format;
 }
 
 }  // namespace culmen::io

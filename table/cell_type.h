@@ -53,6 +53,8 @@ class CellKinds {
   CellType type() const;                                          // text if it is empty
   CellType first_type() const { return first_; }  // of the first cell that is not missing; number
   ColumnFormat format() const;                    // of the type
+  // Of a column of timestamps, whatever else is in its cells: the first timestamp says whether they have a zone.
+  ColumnFormat timestamp_format() const;
   // True if a cell cannot be kept, unless the column holds texts: an infinity, or an integer that float64 does not hold
   // exactly among numbers that are not integers.
   bool has_refused() const { return has_refused_ || (has_wide_integers_ && has_fractions_); }
@@ -61,6 +63,7 @@ class CellKinds {
   void set_first(CellType type) {
     if (is_empty()) first_ = type;
   }
+  bool has_times() const { return has_local_times_ || has_zoned_times_; }
 
   CellType first_ = CellType::number;
   bool has_numbers_ = false;
@@ -72,6 +75,7 @@ class CellKinds {
   bool has_dates_ = false;
   bool has_local_times_ = false;  // timestamps without a zone
   bool has_zoned_times_ = false;
+  bool is_first_time_zoned_ = false;
   bool is_beyond_nanoseconds_ = false;  // a timestamp outside of the years 1677 to 2262
   bool has_texts_ = false;
   std::optional<Unit> first_unit_;

@@ -158,11 +158,18 @@ class Selector {
     }
   }
 
+  // Rows of an input without it miss it.
+  bool is_field_of_index(const std::string& name) const {
+    return options_.schema &&
+           std::ranges::find(options_.schema->fields, name, &Field::name) != options_.schema->fields.end();
+  }
+
   void check_chosen() const {
     if (options_.columns) refuse_repeated(*options_.columns, "columns to keep");
     refuse_repeated(options_.stored, "stored columns");
     if (options_.columns)
-      for (const std::string& name : *options_.columns) require(name);
+      for (const std::string& name : *options_.columns)
+        if (!is_field_of_index(name)) require(name);
     for (const std::string& name : options_.stored) {
       const std::size_t column = require(name);
       if (!is_taken_[column] && is_chosen(column)) continue;

@@ -29,6 +29,7 @@ class BatchSink : public CsvRowSink {
 
   void begin(const CsvSchema& schema, const std::vector<CellKinds>& first_rows) override;
   void take(const CsvWindow& window) override;
+  bool lists_refused() const override { return true; }
   void wait() override;
   std::chrono::milliseconds patience() const override;
   BatchTotals finish();
@@ -38,6 +39,8 @@ class BatchSink : public CsvRowSink {
 
   void take_chunk(const CsvRows& chunk, std::uint64_t num_lines_before);
   void take_row(const CsvRows& chunk, std::size_t row, std::uint64_t num_lines_before);
+  void take_refused(const CsvRows& chunk, std::uint64_t num_lines_before);
+  void list_refused();
   void drop_row();
   bool has_deadline() const { return batches_.max_delay && columns_.num_rows() > 0; }
   void hand_out_if_due();
@@ -51,8 +54,10 @@ class BatchSink : public CsvRowSink {
   const std::function<void(const TableBatch&)>& take_;
   const CsvSchema* schema_ = nullptr;
   BatchTotals totals_;
-  std::uint64_t num_seen_;  // rows of the input so far, the skipped ones included
-  int num_waits_ = 0;       // since the last row
+  std::uint64_t num_seen_;            // rows of the input so far, the skipped ones included
+  std::uint64_t line_ = 0;            // of the last of them that is kept, or the last line of what was seen
+  std::vector<RejectedRow> refused_;  // not yet listed: the rows before them are in no batch
+  int num_waits_ = 0;                 // since the last row
 
   // The batch that is being filled.
   std::uint64_t first_row_;
@@ -81,10 +86,12 @@ void BatchSink::take(const CsvWindow& window) {
   num_waits_ = 0;
   std::uint64_t num_lines = window.num_lines_before;
   for (const CsvRows& chunk : window.chunks) {
+    take_refused(chunk, num_lines);
     take_chunk(chunk, num_lines);
-    num_lines += chunk.num_lines;
+    line_ = num_lines += chunk.num_lines;
   }
   hand_out_if_due();
+  if (columns_.num_rows() == 0 && !refused_.empty()) hand_out();  // nothing will come before them
 }
 
 void BatchSink::take_chunk(const CsvRows& chunk, std::uint64_t num_lines_before) {
@@ -101,11 +108,26 @@ void BatchSink::take_chunk(const CsvRows& chunk, std::uint64_t num_lines_before)
 void BatchSink::take_row(const CsvRows& chunk, std::size_t row, std::uint64_t num_lines_before) {
   ++num_seen_;
   if (schema_->id) ids_.push_back(chunk.ids[row]);
-  lines_.add(columns_.num_rows(), num_lines_before + 1 + chunk.lines.line_of(row));
+  line_ = num_lines_before + 1 + chunk.lines.line_of(row);
+  lines_.add(columns_.num_rows(), line_);
   if (schema_->label) labels_.append(chunk.labels[row]);
   columns_.append_row(chunk, row, next_missing_);
   if (columns_.num_rows() == 1 && batches_.max_delay) deadline_ = Clock::now() + *batches_.max_delay;
   if (columns_.num_rows() == batches_.batch_rows) hand_out();
+}
+
+void BatchSink::take_refused(const CsvRows& chunk, std::uint64_t num_lines_before) {
+  if (!schema_->lists_refused) return;
+  for (const CsvFault& fault : chunk.faults)
+    if (!fault.ends_reading)
+      refused_.push_back({num_lines_before + fault.line + 1, fault.column, fault.what(), fault.row});
+}
+
+// Those among the rows that were handed out, so that reading may end, and continue, behind these.
+void BatchSink::list_refused() {
+  const auto end = std::ranges::find_if(refused_, [&](const RejectedRow& row) { return row.line > line_; });
+  std::for_each(refused_.begin(), end, options_.on_rejected_row);
+  refused_.erase(refused_.begin(), end);
 }
 
 void BatchSink::drop_row() {
@@ -134,6 +156,7 @@ void BatchSink::hand_out() {
   if (options_.unique_ids && schema_->id) check_csv_ids(ids_, *schema_->id_type, lines_, name_, *schema_);
   take_({view(), first_row_, num_seen_ - first_row_,
          [this](std::size_t row) { return place_of_line(name_, lines_.line_of(row)); }});
+  if (!refused_.empty()) list_refused();
   totals_.num_rows += columns_.num_rows();
   first_row_ = num_seen_;
   columns_.clear();
@@ -178,7 +201,7 @@ ColumnView BatchSink::values_view(std::size_t column) const {
 }
 
 BatchTotals BatchSink::finish() {
-  if (columns_.num_rows() > 0 || !dropped_rows_.empty()) hand_out();
+  if (columns_.num_rows() > 0 || !dropped_rows_.empty() || !refused_.empty()) hand_out();
   return totals_;
 }
 
@@ -229,7 +252,10 @@ BatchTotals read_json_lines_in_batches(std::unique_ptr<ByteSource> lines, const 
                                        const std::function<void(const TableBatch&)>& take,
                                        const CsvTuning& tuning) {
   const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name, options);
-  return read_found(*csv, name, options, dialect_of_json_lines(options), batches, take, tuning);
+  SampledSource sampled(*csv, kSampleBytes, progress_of(*csv, options));
+  return read_found(sampled, name, options,
+                    find_dialect_of_json_lines(sampled.sample(), sampled.is_whole(), options, name), batches,
+                    take, tuning);
 }
 
 }  // namespace culmen::io

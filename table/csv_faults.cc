@@ -29,6 +29,21 @@ std::string place_of(const std::string& name, std::uint64_t line, std::size_t co
   return place + ": ";
 }
 
+// What helps with all of the faults, or tells how to read them.
+InputError::Remedy remedy_of(const std::vector<CsvFault>& faults) {
+  using Remedy = InputError::Remedy;
+  const auto helps_alone = [](Remedy remedy) {
+    return remedy == Remedy::drop_nulls || remedy == Remedy::give_id_type;
+  };
+  const Remedy first = faults.front().remedy;
+  const bool is_for_all =
+      std::ranges::all_of(faults, [&](const CsvFault& fault) { return fault.remedy == first; });
+  if (is_for_all && helps_alone(first)) return first;
+  for (const CsvFault& fault : faults)
+    if (fault.remedy != Remedy::none && !helps_alone(fault.remedy)) return fault.remedy;
+  return faults.size() > 1 ? Remedy::list_rejected : Remedy::none;
+}
+
 std::string counted_faults(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " time " : " times ");
 }
@@ -123,20 +138,7 @@ void RefusedRows::refuse() const {
                             : "");
   for (std::size_t i = 0; i < counts.size(); ++i)
     text.append(i == 0 ? ": " : "; ").append(counted_faults(counts[i].second)).append(counts[i].first);
-  throw InputError(text, remedy());
-}
-
-// The type of ids helps if nothing else is wrong.
-InputError::Remedy RefusedRows::remedy() const {
-  const auto asks_for_type = [](const CsvFault& fault) {
-    return fault.remedy == InputError::Remedy::give_id_type;
-  };
-  if (std::ranges::all_of(faults_, asks_for_type)) return InputError::Remedy::give_id_type;
-  const auto helped = std::ranges::find_if(faults_, [&](const CsvFault& fault) {
-    return fault.remedy != InputError::Remedy::none && !asks_for_type(fault);
-  });
-  if (helped != faults_.end()) return helped->remedy;
-  return faults_.size() > 1 ? InputError::Remedy::list_rejected : InputError::Remedy::none;
+  throw InputError(text, remedy_of(faults_));
 }
 
 }  // namespace culmen::io

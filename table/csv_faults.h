@@ -55,7 +55,6 @@ class RefusedRows {
 
  private:
   [[noreturn]] void refuse() const;
-  InputError::Remedy remedy() const;
 
   const std::string& name_;
   const ReadOptions& options_;

@@ -360,6 +360,7 @@ std::string_view CsvParser::parse_window(std::string_view window, CsvRowSink& si
   if (num_taken > 0) sink.take({{chunks_.data(), num_taken}, num_lines_, num_bytes_used});
   for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) {
     for (CsvFault& fault : chunks_[chunk].faults) {
+      if (refused_.are_listed() && sink.lists_refused() && !fault.ends_reading) continue;
       refused_.add(std::move(fault), num_lines_);
       if (refused_.ends_reading()) return {};
     }

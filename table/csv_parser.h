@@ -41,6 +41,8 @@ class CsvRowSink {
   // They live as long as the parser.
   virtual void begin(const CsvSchema& schema, const std::vector<CellKinds>& first_rows) = 0;
   virtual void take(const CsvWindow& window) = 0;
+  // True: the sink hands out the list of refused rows, in CsvWindow::chunks, when it has taken those before them.
+  virtual bool lists_refused() const { return false; }
   // Called while a pipe has no data, each time that none has come for as long as patience() said before.
   virtual void wait() {}
   virtual std::chrono::milliseconds patience() const { return kPatience; }

@@ -249,6 +249,13 @@ Table read_found(ByteSource& source, const std::string& name, const ReadOptions&
   return table;
 }
 
+Table read_csv_of_json_lines(ByteSource& csv, const std::string& name, const ReadOptions& options,
+                             const CsvTuning& tuning) {
+  SampledSource sampled(csv, kSampleBytes);
+  return read_found(sampled, name, options,
+                    find_dialect_of_json_lines(sampled.sample(), sampled.is_whole(), options, name), tuning);
+}
+
 }  // namespace
 
 Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
@@ -266,10 +273,9 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
 Table read_json_lines(std::unique_ptr<ByteSource> lines, const std::string& name, const ReadOptions& options,
                       const CsvTuning& tuning) {
   const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name, options);
-  const FoundDialect found = dialect_of_json_lines(options);
-  if (options.schema || csv->rewind()) return read_found(*csv, name, options, found, tuning);
+  if (options.schema || csv->rewind()) return read_csv_of_json_lines(*csv, name, options, tuning);
   RecordedSource recorded(*csv, temporary_files(options.temp_directory));
-  return read_found(recorded, name, options, found, tuning);
+  return read_csv_of_json_lines(recorded, name, options, tuning);
 }
 
 }  // namespace culmen::io

@@ -34,19 +34,13 @@ void set_type(CsvColumn& column, CellType type, const ColumnFormat& format) {
   column.has_zone = !format.time_zone.empty();
 }
 
-// Of a column of which only that is known.
-ColumnFormat timestamp_format(const CellKinds& kinds) {
-  return kinds.type() == CellType::timestamp ? kinds.format()
-                                             : ColumnFormat{ColumnType::timestamp, TimeUnit::second};
-}
-
 bool is_typed_timestamp(const KeptColumn& kept) {
   return kept.type == ColumnType::timestamp;
 }
 
-ColumnFormat format_of_column(const KeptColumn& kept, const CellKinds& kinds) {
-  if (kept.format) return *kept.format;
-  return is_typed_timestamp(kept) ? timestamp_format(kinds) : kinds.format();
+ColumnFormat format_of_column(const CsvColumn& column, const CellKinds& kinds) {
+  if (column.kept.format) return *column.kept.format;
+  return column.type == CellType::timestamp ? kinds.timestamp_format() : kinds.format();
 }
 
 // An attribute must hold numbers, or what can be ranked as numbers: what its first value is.
@@ -114,16 +108,17 @@ CsvColumn guess_column(const KeptColumn& kept, const ColumnForm& form, const Cel
     return column;
   }
   if (is_typed_timestamp(kept)) {
-    set_type(column, CellType::timestamp, timestamp_format(first_rows));
+    set_type(column, CellType::timestamp, first_rows.timestamp_format());
     column.is_fixed = once;
     return column;
   }
   if (kept.is_attribute) {
-    set_type(column, attribute_type(first_rows), first_rows.format());
+    set_type(column, attribute_type(first_rows), first_rows.timestamp_format());
     column.is_fixed = once || (!first_rows.is_empty() && column.type != CellType::timestamp);
     return column;
   }
-  set_type(column, first_rows.is_empty() ? CellType::number : first_rows.type(), first_rows.format());
+  set_type(column, first_rows.is_empty() ? CellType::number : first_rows.type(),
+           first_rows.timestamp_format());
   column.is_fixed = once || column.is_text();
   return column;
 }
@@ -134,11 +129,11 @@ CsvColumn settle_column(const CsvColumn& guess, const CellKinds& kinds, bool has
   column.is_fixed = true;
   if (const std::optional<Unit> unit = kinds.first_unit()) column.form.unit = unit;
   if (is_typed_timestamp(guess.kept)) {
-    set_type(column, CellType::timestamp, timestamp_format(kinds));
+    set_type(column, CellType::timestamp, kinds.timestamp_format());
   } else if (guess.kept.is_attribute || (kinds.is_empty() && !has_rows)) {
-    set_type(column, attribute_type(kinds), kinds.format());
+    set_type(column, attribute_type(kinds), kinds.timestamp_format());
   } else {
-    set_type(column, kinds.type(), kinds.format());
+    set_type(column, kinds.type(), kinds.timestamp_format());
   }
   return column;
 }
@@ -159,7 +154,7 @@ TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<C
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const CsvColumn& column = columns[i];
     const KeptColumn& kept = column.kept;
-    ColumnFormat format = format_of_column(kept, kinds[i]);
+    ColumnFormat format = format_of_column(column, kinds[i]);
     if (!holds(column.type, format)) format = format_of_type(column);  // no value at all
     if (kept.is_attribute || (kept.is_undecided && column.type == CellType::number)) {
       layout.attributes.push_back(kept.attribute);

@@ -15,25 +15,29 @@ namespace {
 
 constexpr std::string_view kDelimiters = ",\t;|";
 
-// Walks over the complete records of a sample that are not blank.
+// Walks over the complete records of a sample that are not blank, and can be split.
 class SampleRecords {
  public:
-  SampleRecords(std::string_view sample, bool is_whole, char delimiter)
-      : splitter_(delimiter, kMaxColumns),
+  // is_json_lines: each record is one line of the file, in which the header is none.
+  SampleRecords(std::string_view sample, bool is_whole, char delimiter, bool is_json_lines = false)
+      : splitter_(delimiter, kMaxColumns, is_json_lines),
         pos_(sample.data()),
         end_(sample.data() + sample.size()),
-        is_whole_(is_whole) {}
+        is_whole_(is_whole),
+        is_json_lines_(is_json_lines),
+        next_line_(is_json_lines ? 0 : 1) {}
 
-  // Returns false at the end, and at a record that cannot be split.
   bool next() {
-    for (; pos_ != end_; pos_ = splitter_.next()) {
-      if (splitter_.split(pos_, end_, is_whole_) != RecordState::complete) return false;
+    while (pos_ != end_) {
+      const RecordState state = splitter_.split(pos_, end_, is_whole_);
+      const char* const behind = state == RecordState::complete  ? splitter_.next()
+                                 : state == RecordState::refused ? splitter_.line_after_fault()
+                                                                 : nullptr;
+      if (behind == nullptr) return false;
       line_ = next_line_;
-      next_line_ += splitter_.num_lines();
-      if (!splitter_.is_blank()) {
-        pos_ = splitter_.next();
-        return true;
-      }
+      next_line_ += is_json_lines_ ? 1 : static_cast<std::uint64_t>(std::count(pos_, behind, '\n'));
+      pos_ = behind;
+      if (state == RecordState::complete && !splitter_.is_blank()) return true;
     }
     return false;
   }
@@ -45,7 +49,8 @@ class SampleRecords {
   const char* pos_;
   const char* end_;
   bool is_whole_;
-  std::uint64_t line_ = 1, next_line_ = 1;
+  bool is_json_lines_;
+  std::uint64_t line_ = 1, next_line_;
 };
 
 // How well a delimiter fits: the number of columns, and whether all of the first records have so many.
@@ -146,13 +151,21 @@ struct Evidence {
 
 // What the dates of some cells begin with.
 struct DateEvidence {
-  std::optional<Place> day, month;  // the first that can begin with nothing else
-  std::optional<Place> open;        // the first that may begin with either
+  std::optional<Place> day, month;           // the first that can begin with nothing else
+  std::optional<Place> open;                 // the first that may begin with either
+  std::size_t num_days = 0, num_months = 0;  // that can begin with nothing else
 
   void add(const DateShape& shape, const SampledCell& cell) {
     const bool is_open = shape.may_be_day_first && shape.may_be_month_first;
     std::optional<Place>& first = is_open ? open : shape.may_be_day_first ? day : month;
     if (!first) first = cell.place();
+    if (!is_open) ++(shape.may_be_day_first ? num_days : num_months);
+  }
+
+  // The rarer ones are faults.
+  void keep_most() {
+    if (num_days > num_months) month.reset();
+    if (num_months > num_days) day.reset();
   }
 
   void merge(const DateEvidence& other) {
@@ -166,6 +179,13 @@ struct DateEvidence {
 struct GivenColumn {
   bool is_text = false;    // cells tell nothing
   bool is_number = false;  // cells that are none are faults
+  bool is_time = false;    // dates or timestamps, and others are faults
+
+  void take(ColumnType type) {
+    is_text |= type == ColumnType::text;
+    is_number |= type == ColumnType::floating || type == ColumnType::integer;
+    is_time |= type == ColumnType::date || type == ColumnType::timestamp;
+  }
 };
 
 std::vector<GivenColumn> given_columns(const SampleRecords& records, const ReadOptions& options,
@@ -175,16 +195,14 @@ std::vector<GivenColumn> given_columns(const SampleRecords& records, const ReadO
   for (std::size_t i = 0; i < columns.size() && has_header; ++i) {
     const std::string_view name = trim_blanks(field_value(records.fields()[i], scratch));
     const auto is_called = [&](const auto& column) { return column.name == name; };
-    for (const GivenType& type : options.types) {
-      if (type.column != name) continue;
-      columns[i].is_text = type.type == ColumnType::text;
-      columns[i].is_number = type.type == ColumnType::floating || type.type == ColumnType::integer;
-    }
-    columns[i].is_number |= std::ranges::any_of(options.attributes, is_called);
+    for (const GivenType& type : options.types)
+      if (type.column == name) columns[i].take(type.type);
+    columns[i].is_number |= !columns[i].is_time && std::ranges::any_of(options.attributes, is_called);
     if (!options.schema) continue;
-    columns[i].is_number |= std::ranges::any_of(options.schema->attributes, is_called);
+    for (const Attribute& attribute : options.schema->attributes)
+      if (is_called(attribute)) columns[i].take(attribute.format.type);
     for (const Field& field : options.schema->fields)
-      columns[i].is_text |= is_called(field) && field.is_text();
+      if (is_called(field)) columns[i].take(field.format.type);
   }
   return columns;
 }
@@ -196,6 +214,7 @@ struct SampledColumn {
   bool holds_numbers = true;  // and missing values alone
   bool holds_dates = true;    // so
   bool is_number = false;     // though some cells are none
+  bool is_time = false;       // so
   bool may_group_by_blank = false;
 
   void add_number(const NumberShape& shape, const SampledCell& cell) {
@@ -208,9 +227,10 @@ struct SampledColumn {
   }
 
   void add_date(const DateShape& shape, const SampledCell& cell) {
-    holds_dates = shape.is_date || parse_date(cell.text) || parse_timestamp(cell.text);
     if (shape.is_date) dates.add(shape, cell);
-    holds_dates &= !dates.day || !dates.month;
+    const bool are_of_one_kind = !dates.day || !dates.month;
+    const bool is_date = shape.is_date || parse_date(cell.text) || parse_timestamp(cell.text);
+    holds_dates = is_time || (is_date && are_of_one_kind);
   }
 };
 
@@ -221,6 +241,7 @@ std::vector<SampledColumn> sample_columns(SampleRecords& records, const std::vec
   for (std::size_t i = 0; i < num_columns; ++i) {
     columns[i].holds_numbers = columns[i].holds_dates = !given[i].is_text;
     columns[i].is_number = given[i].is_number;
+    columns[i].is_time = given[i].is_time;
   }
   std::string scratch;
   while (records.next()) {
@@ -235,8 +256,10 @@ std::vector<SampledColumn> sample_columns(SampleRecords& records, const std::vec
       if (column.holds_dates) column.add_date(date_shape_of(cell), sampled);
     }
   }
-  for (SampledColumn& column : columns)
+  for (SampledColumn& column : columns) {
     column.holds_numbers &= !column.may_group_by_blank || column.evidence.by_blank;
+    column.dates.keep_most();
+  }
   return columns;
 }
 
@@ -362,6 +385,18 @@ bool find_header(const SampleRecords& records, std::size_t num_columns, const Re
 
 }  // namespace
 
+std::optional<bool> begins_like_json_lines(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  if (kByteOrderMark.starts_with(text)) return std::nullopt;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return std::nullopt;
+  if (text[first] != '{') return false;
+  const std::size_t second = text.find_first_not_of(kBlanks, first + 1);
+  if (second == std::string_view::npos) return std::nullopt;
+  return text[second] == '"' || text[second] == '}';  // else it may be a name
+}
+
 void check_dialect(const CsvDialect& dialect) {
   const auto check = [](const std::optional<char>& mark, std::string_view known, const char* what) {
     if (mark && known.find(*mark) == std::string_view::npos)
@@ -377,6 +412,11 @@ void check_dialect(const CsvDialect& dialect) {
 
 FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, const ReadOptions& options,
                           const std::string& name) {
+  if (begins_like_json_lines(sample).value_or(false))
+    throw_csv_fault(
+        name, 1, 1,
+        "expected CSV, found an object as in JSON Lines, which are read from files named .jsonl or "
+        ".ndjson, and from standard input");
   if (sample.starts_with(kByteOrderMark)) sample.remove_prefix(kByteOrderMark.size());
   FoundDialect found = {
       .dialect = options.dialect, .form = {.null_words = options.dialect.null_words}, .columns = {}};
@@ -407,6 +447,27 @@ FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, co
   if (dialect.thousands == dialect.decimal) dialect.thousands = '\0';
   found.form.decimal = *dialect.decimal;
   found.form.thousands = *dialect.thousands;
+  return found;
+}
+
+FoundDialect find_dialect_of_json_lines(std::string_view sample, bool is_whole, const ReadOptions& options,
+                                        const std::string& name) {
+  FoundDialect found = {.dialect = {.delimiter = ',',
+                                    .has_header = true,
+                                    .decimal = '.',
+                                    .thousands = '\0',
+                                    .dates = options.dialect.dates,
+                                    .null_words = options.dialect.null_words},
+                        .form = {.quoted_are_texts = true, .null_words = options.dialect.null_words},
+                        .columns = {},
+                        .is_json_lines = true};
+  SampleRecords records(sample, is_whole, ',', true);
+  DateEvidence dates;
+  if (records.next())
+    for (const SampledColumn& column :
+         sample_columns(records, given_columns(records, options, true), found.form))
+      if (column.holds_dates) dates.merge(column.dates);
+  find_dates(dates, found, name);
   return found;
 }
 

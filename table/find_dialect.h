@@ -27,6 +27,13 @@ struct FoundDialect {
 FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, const ReadOptions& options,
                           const std::string& name);
 
+// Of the CSV that JSON Lines stand for (table/json_lines.h), of which all but the order of dates is known.
+FoundDialect find_dialect_of_json_lines(std::string_view sample, bool is_whole, const ReadOptions& options,
+                                        const std::string& name);
+
+// Whether a text begins with an object of JSON; nullopt: more of it must be seen.
+std::optional<bool> begins_like_json_lines(std::string_view text);
+
 // Throws InvalidArgument for characters that cannot be what the dialect says, and for a mark of two meanings.
 void check_dialect(const CsvDialect& dialect);
 

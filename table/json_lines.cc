@@ -425,18 +425,4 @@ std::string object_of_row(std::span<const std::string> names, std::span<const Cs
   return object + '}';
 }
 
-FoundDialect dialect_of_json_lines(const ReadOptions& options) {
-  FoundDialect found;
-  found.dialect = {.delimiter = ',',
-                   .has_header = true,
-                   .decimal = '.',
-                   .thousands = '\0',
-                   .dates = options.dialect.dates,
-                   .null_words = options.dialect.null_words};
-  found.form = {
-      .quoted_are_texts = true, .dates = options.dialect.dates, .null_words = options.dialect.null_words};
-  found.is_json_lines = true;
-  return found;
-}
-
 }  // namespace culmen::io

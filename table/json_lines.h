@@ -28,7 +28,4 @@ std::unique_ptr<ByteSource> csv_of_json_lines(std::unique_ptr<ByteSource> lines,
 // The object of a row of that CSV, of columns with these names.
 std::string object_of_row(std::span<const std::string> names, std::span<const CsvField> fields);
 
-// How that CSV is written.
-FoundDialect dialect_of_json_lines(const ReadOptions& options);
-
 }  // namespace culmen::io

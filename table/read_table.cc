@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/lower_case.h"
 #include "culmen/error.h"
@@ -11,6 +12,7 @@
 #include "table/csv_batches.h"
 #include "table/csv_reader.h"
 #include "table/decompress.h"
+#include "table/find_dialect.h"
 #include "table/npy_reader.h"
 #include "table/vecs_reader.h"
 
@@ -29,7 +31,7 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
   throw InvalidArgument("cannot tell the format of " + path +
                         " by its name; known are .csv, .tsv, .txt, .jsonl and .ndjson (also with .gz, .bz2, "
                         ".xz or .zst after it), .npy, .fvecs, "
-                        ".fbin, and - for CSV from standard input");
+                        ".fbin, and - for CSV or JSON Lines from standard input");
 }
 
 [[noreturn]] void throw_cannot_keep_delay(const std::string& path, const std::string& what) {
@@ -41,6 +43,7 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
 
 // A text file, decompressed, and its delimiter.
 struct DelimitedSource {
+  std::unique_ptr<io::ByteSource> pipe;  // behind `source`, whose beginning was looked at
   std::unique_ptr<io::ByteSource> source;
   std::string name;
   char delimiter = ',';
@@ -58,8 +61,27 @@ Decompress take_compression(std::string_view& name) {
   return take_suffix(name, ".zst") ? io::decompress_zstd : nullptr;
 }
 
-DelimitedSource open_delimited(const std::string& path) {
-  if (path == "-") return {io::FileSource::standard_input(), "standard input"};
+// Nothing but the text says how it is written.
+DelimitedSource open_nameless(std::unique_ptr<io::FileSource> file, std::string name,
+                              const ReadOptions& options) {
+  const auto show_progress = [&] {
+    if (options.on_progress) options.on_progress(0, file->num_bytes().value_or(0));
+  };
+  const auto tells = [](std::string_view text) { return io::begins_like_json_lines(text).has_value(); };
+  auto source = std::make_unique<io::SampledSource>(*file, io::kSampleBytes, show_progress, tells);
+  DelimitedSource text;
+  text.name = std::move(name);
+  text.is_json_lines = io::begins_like_json_lines(source->sample()).value_or(false);
+  text.source = std::move(source);
+  text.pipe = std::move(file);
+  return text;
+}
+
+DelimitedSource open_delimited(const std::string& path, const ReadOptions& options) {
+  if (path == "-" || path == "/dev/stdin")
+    return open_nameless(io::FileSource::standard_input(), "standard input", options);
+  if (path.starts_with("/dev/fd/"))
+    return open_nameless(std::make_unique<io::FileSource>(path), path, options);
   const std::string lower = lower_case(path);
   std::string_view name = lower;
   const Decompress decompress = take_compression(name);
@@ -70,7 +92,7 @@ DelimitedSource open_delimited(const std::string& path) {
   std::unique_ptr<io::ByteSource> source = std::make_unique<io::FileSource>(path);
   const bool is_compressed_pipe = decompress != nullptr && !source->num_bytes();
   if (decompress != nullptr) source = decompress(std::move(source), path);
-  return {std::move(source), path, is_tsv ? '\t' : ',', is_json_lines, is_compressed_pipe};
+  return {nullptr, std::move(source), path, is_tsv ? '\t' : ',', is_json_lines, is_compressed_pipe};
 }
 
 using OpenMatrix = void (*)(io::ByteSource&, const std::string& name, const io::MatrixReading&);
@@ -91,7 +113,7 @@ Table read_table(const std::string& path, const ReadOptions& options) {
     io::FileSource source(path);
     return io::read_opened(open, source, path, options);
   }
-  DelimitedSource text = open_delimited(path);
+  DelimitedSource text = open_delimited(path, options);
   if (text.is_json_lines) return io::read_json_lines(std::move(text.source), text.name, options);
   return io::read_csv(*text.source, text.name, options, text.delimiter);
 }
@@ -109,7 +131,7 @@ BatchTotals read_table_in_batches(const std::string& path, const ReadOptions& op
     });
     return totals;
   }
-  DelimitedSource text = open_delimited(path);
+  DelimitedSource text = open_delimited(path, options);
   if (batches.max_delay && text.is_compressed_pipe) throw_cannot_keep_delay(path, "a compressed pipe");
   if (text.is_json_lines)
     return io::read_json_lines_in_batches(std::move(text.source), text.name, options, batches, take);

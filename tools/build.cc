@@ -107,6 +107,15 @@ void check_directory(const std::string& directory, bool force, bool sharded) {
   if (!force) throw InvalidArgument(fmt::format("{}: holds an index; --force replaces it", directory));
 }
 
+// The type of ids has an option of its own.
+void refuse_type_of_ids(const ReadOptions& options) {
+  const auto is_id = [&](const GivenType& type) { return type.column == options.id_column; };
+  if (std::ranges::any_of(options.types, is_id))
+    throw InvalidArgument(
+        fmt::format("--types: {} is the column of ids: --id-type text, int64 or uint64 says what they are",
+                    printable(options.id_column)));
+}
+
 ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
   ReadOptions options;
   if (!arguments.attributes.empty()) options.attributes = parse_attributes(arguments.attributes);
@@ -116,6 +125,7 @@ ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
   if (arguments.columns) options.columns = split_names(*arguments.columns);
   options.stored = split_names(arguments.stored);
   options.types = parse_column_types(arguments.types);
+  refuse_type_of_ids(options);
   options.nulls = parse_null_policy(arguments.nulls);
   options.unique_ids = arguments.duplicates == "error";
   options.dialect = parse_dialect(arguments.dialect);
@@ -314,7 +324,7 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
       .add_option(
           "INPUT", arguments.input,
           ".csv, .tsv, .txt or .jsonl (also with .gz, .bz2, .xz or .zst), .npy, .fvecs, .fbin; - reads CSV\n"
-          "from standard input")
+          "or JSON Lines from standard input")
       ->required();
   command
       .add_option("--attributes", arguments.attributes,

@@ -19,7 +19,7 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
       .add_option(
           "INPUT", arguments.input,
           ".csv, .tsv, .txt or .jsonl (also with .gz, .bz2, .xz or .zst), .npy, .fvecs, .fbin; - reads CSV\n"
-          "from standard input, as it arrives")
+          "or JSON Lines from standard input, as it arrives")
       ->required();
   command
       .add_option("--id", arguments.id_column,
@@ -38,8 +38,8 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
     command
         .add_flag(
             "--partial", arguments.is_partial,
-            "Columns that INPUT does not have keep their values, the label too. All ids must be in the\n"
-            "index already")
+            "Columns that INPUT does not have keep their values, the label too. An empty cell is a missing\n"
+            "value, and replaces the one that is there. All ids must be in the index already")
         ->group("Table");
   CLI::Option* label =
       command

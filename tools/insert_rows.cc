@@ -269,7 +269,7 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   Writer writer(arguments, change);
   check_options(arguments, writer.info());
   BatchTotals totals;
-  RejectsFile rejects(arguments.rejects);
+  RejectsFile rejects(arguments.rejects, arguments.skip_rows > 0);
   ReadOptions options = read_options(arguments, change, writer.schema(), bar);
   rejects.listen(options);
   try {

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -33,8 +34,22 @@ struct InspectArguments {
   bool json = false;
 };
 
-Table read(const InspectArguments& arguments, ProgressBar& bar) try {
+// The rows that cannot be read.
+struct Refused {
+  static constexpr std::size_t kMostShown = 10;
+
+  std::uint64_t num_rows = 0;
+  std::vector<RejectedRow> first;
+
+  void add(const RejectedRow& row) {
+    if (num_rows++ < kMostShown) first.push_back(row);
+  }
+};
+
+Table read(const InspectArguments& arguments, Refused& refused, ProgressBar& bar) try {
   ReadOptions options;
+  options.is_partial = true;  // a table with nothing to rank is described, too
+  options.on_rejected_row = [&refused](const RejectedRow& row) { refused.add(row); };
   options.dialect = parse_dialect(arguments.dialect);
   options.num_threads = arguments.num_threads;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
@@ -99,9 +114,10 @@ std::string option_with(std::string_view option, const std::string& value) {
   return fmt::format(" {}{}{}", option, value.starts_with('-') ? "=" : " ", shell_word(value));
 }
 
-// What `build` does without options.
+// What `build` does without options; empty if there is nothing to rank.
 std::string build_line(const InspectArguments& arguments, const Table& table,
                        const std::vector<ColumnSummary>& columns) {
+  if (table.attributes.empty()) return "";
   std::string stem =
       arguments.input == "-" ? "table" : std::filesystem::path(arguments.input).filename().string();
   stem.erase(std::min(stem.find('.', 1), stem.size()));
@@ -113,7 +129,9 @@ std::string build_line(const InspectArguments& arguments, const Table& table,
   const std::string stored = names_of(columns, [](const ColumnSummary& column) {
     return !column.is_attribute && column.role == FieldRole::stored;
   });
-  return stored.empty() ? line : line + option_with("--stored", stored);
+  if (!stored.empty()) line += option_with("--stored", stored);
+  if (table.num_rejected_rows > 0) line += " --rejects " + path_word(stem + ".rejects.csv");
+  return line;
 }
 
 std::string use_of(const ColumnSummary& column) {
@@ -136,8 +154,22 @@ std::vector<const ColumnSummary*> columns_of_ids(const std::vector<ColumnSummary
   return {};
 }
 
+std::string text_of(const Refused& refused, const std::string& input) {
+  if (refused.num_rows == 0) return "";
+  std::string out = fmt::format("{} cannot be read:\n", counted(refused.num_rows, "row"));
+  for (const RejectedRow& row : refused.first)
+    out += fmt::format("  {}:{}{}: {}\n", printable(input), row.line,
+                       row.column == 0 ? "" : fmt::format(":{}", row.column), printable(row.problem));
+  const std::uint64_t num_others = refused.num_rows - refused.first.size();
+  return num_others == 0 ? out : out + fmt::format("  and {} more\n", grouped(num_others));
+}
+
+constexpr std::string_view kNothingToRank =
+    "no index can be built yet: no column holds numbers. build --attributes COLUMN ranks one of dates, "
+    "timestamps or booleans, and one of numbers but for some cells, whose rows --rejects FILE leaves out\n";
+
 std::string text(const InspectArguments& arguments, const Table& table,
-                 const std::vector<ColumnSummary>& columns) {
+                 const std::vector<ColumnSummary>& columns, const Refused& refused) {
   const std::string dialect = describe(table.dialect);
   std::string out =
       fmt::format("{}: {}, {}{}\n", printable(arguments.input), counted(table.num_rows, "row"),
@@ -155,12 +187,17 @@ std::string text(const InspectArguments& arguments, const Table& table,
     out += fmt::format("all values of {} differ:{}{} takes them as ids\n", printable(column->name),
                        option_with("--id", column->name),
                        column->format.type == ColumnType::text ? " --id-type text" : "");
-  return out + build_line(arguments, table, columns) + "\n";
+  out += text_of(refused, arguments.input);
+  const std::string line = build_line(arguments, table, columns);
+  return out + (line.empty() ? std::string(kNothingToRank) : line + "\n");
 }
 
 std::string json(const InspectArguments& arguments, const Table& table,
-                 const std::vector<ColumnSummary>& columns) {
+                 const std::vector<ColumnSummary>& columns, const Refused& refused) {
   const std::vector<const ColumnSummary*> of_ids = columns_of_ids(columns, table.num_rows);
+  Json problems = Json::array();
+  for (const RejectedRow& row : refused.first)
+    problems.push_back({{"line", row.line}, {"column", row.column}, {"problem", row.problem}});
   Json list = Json::array();
   for (const ColumnSummary& column : columns)
     list.push_back({{"name", column.name},
@@ -174,6 +211,8 @@ std::string json(const InspectArguments& arguments, const Table& table,
   return json_text({{"rows", table.num_rows},
                     {"dialect", describe(table.dialect)},
                     {"columns", std::move(list)},
+                    {"refused", refused.num_rows},
+                    {"problems", std::move(problems)},
                     {"build", build_line(arguments, table, columns)}}) +
          "\n";
 }
@@ -181,10 +220,12 @@ std::string json(const InspectArguments& arguments, const Table& table,
 ExitCode run(const InspectArguments& arguments, bool quiet) {
   const InterruptGuard guard;
   ProgressBar bar(quiet);
-  const Table table = read(arguments, bar);
+  Refused refused;
+  const Table table = read(arguments, refused, bar);
   const std::vector<ColumnSummary> columns = summaries_of(table.view());
   bar.wipe();
-  return print_result(arguments.json ? json(arguments, table, columns) : text(arguments, table, columns));
+  return print_result(arguments.json ? json(arguments, table, columns, refused)
+                                     : text(arguments, table, columns, refused));
 }
 
 }  // namespace
@@ -203,7 +244,9 @@ void add_inspect(Program& program) {
   command.footer(
       "Of each column: its use and type, how many values differ, the least and the greatest, and how many "
       "are\n"
-      "missing. The command that it prints does what culmen build does without options.\n\n"
+      "missing. Rows that cannot be read are left out, counted, and the first ten are shown. The command "
+      "that "
+      "it\nprints does what culmen build does without options, but leaves such rows out.\n\n"
       "Examples:\n"
       "  culmen inspect hotels.csv\n"
       "  culmen inspect prices.txt --decimal comma");

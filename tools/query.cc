@@ -24,7 +24,7 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
       .add_option(
           "--weights-file", arguments.weights_file,
           "Many queries, one per row: CSV whose header names attributes, or .npy, .fvecs or .fbin by\n"
-          "position; - reads CSV from standard input")
+          "position; - reads CSV or JSON Lines from standard input")
       ->excludes(weights)
       ->type_name("FILE")
       ->group("Query");

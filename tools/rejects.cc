@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <fstream>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "culmen/error.h"
@@ -11,10 +14,24 @@
 
 namespace culmen::tools {
 
-RejectsFile::RejectsFile(std::string path) : path_(std::move(path)) {
+namespace {
+
+constexpr std::string_view kHeader = "line,column,problem,row\n";
+
+// Empty if there is none, or no such list.
+std::string earlier_list(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string list(std::istreambuf_iterator<char>(file), {});
+  return list.starts_with(kHeader) ? list : "";
+}
+
+}  // namespace
+
+RejectsFile::RejectsFile(std::string path, bool continues) : path_(std::move(path)) {
   if (path_.empty()) return;
+  const std::string earlier = continues && !io::is_pipe_or_device(path_) ? earlier_list(path_) : "";
   file_ = std::make_unique<io::OutputFile>(path_);
-  file_->write("line,column,problem,row\n");
+  file_->write(earlier.empty() ? kHeader : earlier);
 }
 
 RejectsFile::~RejectsFile() {

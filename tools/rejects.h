@@ -19,7 +19,8 @@ void add_rejects_option(CLI::App& command, std::string& path);
 // CSV of line, column, problem and row. Listed rows are kept if the destructor ends it: the rows before an error are read.
 class RejectsFile {
  public:
-  explicit RejectsFile(std::string path);  // empty: refused rows are an error
+  // Empty path: refused rows are an error. continues: of a run that ended earlier, whose list is in the file.
+  explicit RejectsFile(std::string path, bool continues = false);
   ~RejectsFile();
   RejectsFile(const RejectsFile&) = delete;
   RejectsFile& operator=(const RejectsFile&) = delete;

@@ -51,8 +51,8 @@ struct ReadOptions {
   // Fields that are only shown. Others can be tested by filters, but for texts that nearly all differ: a column of more
   // than 1,000 rows is stored if more than half of its texts are distinct.
   std::vector<std::string> stored = {};
-  // A cell that is not of its column's type is an error. Numbers and integers are ranked as if they had been found to be
-  // some. Attributes may have any type but text.
+  // A cell that is not of its column's type is an error. The first timestamp says whether they have a
+  // zone. Numbers and integers are ranked as if they had been found to be some. Attributes may have any type but text.
   std::vector<GivenType> types = {};
   CsvDialect dialect = {};  // of a text file; Table::dialect says what was found
   // Of an index that takes the rows: which columns are attributes and fields, and what they hold. A field may be absent
@@ -61,7 +61,7 @@ struct ReadOptions {
   // renames: it has the file's columns for the index's attributes, in their order. Columns of a file without names are
   // matched by position.
   std::optional<Schema> schema = {};
-  bool is_partial = false;  // with a schema: attributes may be absent, too, as in columns for culmen::update
+  bool is_partial = false;  // attributes may be absent, too, as in columns for culmen::update
   NullPolicy nulls = NullPolicy::keep;
   bool unique_ids = true;  // false: ids may repeat, as in rows for Index::upsert
   int num_threads = 0;     // 0: all cores
@@ -69,14 +69,16 @@ struct ReadOptions {
   std::filesystem::path temp_directory = {};
   // Takes the rows of a text file that are refused; the others are read, and keep their numbers. Without it such rows are
   // an error. It names the first ten, counts the others by kind, up to a thousand, and is thrown at the end: of a pipe
-  // that is read in batches, at the end of what has arrived. Rows are taken in order, once types are settled.
+  // that is read in batches, at the end of what has arrived. Rows are taken in order, once types are settled; of batches,
+  // once the rows around them are handed out.
   std::function<void(const RejectedRow&)> on_rejected_row = {};
   // total_bytes is 0 where the length is unknown.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress = {};
 };
 
 // Reads a table. The format follows the name: .csv, .tsv or .txt, JSON Lines as .jsonl or .ndjson (each also with .gz,
-// .bz2, .xz or .zst), .npy, .fvecs, .fbin; "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...,
+// .bz2, .xz or .zst), .npy, .fvecs, .fbin; "-", /dev/stdin and /dev/fd/N read what is piped or redirected, JSON
+// Lines if it begins with an object, else CSV. Columns of files without names are called a0, a1, ...,
 // and a column of CSV or JSON Lines whose own name is empty by its place, from 0: column0.
 //
 // The delimiter of CSV, the marks in its numbers, and whether its first line is a header are found in its first megabyte,

@@ -110,6 +110,22 @@ def test_rejected_rows_are_listed(tmp_path):
         culmen.Index.from_files(__file__, rejects=[])
 
 
+def test_cells_that_are_none_do_not_hide_how_times_are_written(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("t,a\n2025-11-28T09:00:00Z,1\nsoon,2\n2025-11-28T10:00:00Z,3\n")
+    rejects = []
+    index = culmen.Index.from_files(path, ["t"], rejects=rejects)
+    assert [row.text for row in rejects] == ["soon,2"]
+    assert index.ids().tolist() == [0, 2]
+    assert index.schema[1].time_zone == "UTC"
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"a":1,"d":"01/02/2024"}\n{"a":2,"d":"31/12/2024"}\n')
+    assert culmen.Index.from_files(path).search({"a": -1}, 1, where="d = '2024-02-01'").ids.tolist() == [0]
+    path.rename(tmp_path / "d.csv")
+    with pytest.raises(culmen.InputError, match="JSON Lines"):
+        culmen.Index.from_files(tmp_path / "d.csv")
+
+
 def test_json_lines(tmp_path):
     path = tmp_path / "p.jsonl"
     path.write_text('{"a": 1, "name": "x"}\n{"name": "y", "a": null}\n')

@@ -320,6 +320,14 @@ TEST(Dialect, FaultyCellsOfAnAttributeDoNotHideWhatItsNumbersTell) {
             "t.csv:3:1: expected a number in column \"preis\", found \"auf Anfrage\"");
 }
 
+TEST(Dialect, JsonLinesAreNoCsv) {
+  for (const std::string text : {"{\"a\":1}\n", "\xEF\xBB\xBF\n { \"a\":1}\n", "{}\n"})
+    EXPECT_EQ(refusal_in(text),
+              "t.csv:1:1: expected CSV, found an object as in JSON Lines, which are read from files named "
+              ".jsonl or .ndjson, and from standard input");
+  EXPECT_EQ(names_of(read("{a},b\n1,2\n")), (Strings{"{a}", "b"}));
+}
+
 TEST(Dialect, DatesThatMayBeginWithEitherAreAskedFor) {
   const std::string open = "a,d\n1,01/02/2024\n2,03/04/2024\n";
   EXPECT_EQ(refusal_in(open),

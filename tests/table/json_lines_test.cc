@@ -51,6 +51,17 @@ TEST(JsonLines, NamesAreColumnsAndValuesHaveTheirTypes) {
   EXPECT_EQ(table.location_of_row(2), "t.jsonl:4");
 }
 
+TEST(JsonLines, DatesAreFoundAsInCsv) {
+  const std::string open = "{\"a\":1,\"d\":\"01/02/2024\"}\n";
+  EXPECT_EQ(fields_of(read_lines(open + R"({"a":2,"d":"31/12/2024"})")), (Strings{"19754", "20088"}));
+  EXPECT_EQ(fields_of(read_lines(open + R"({"a":2,"d":"12/31/2024"})")), (Strings{"19724", "20088"}));
+  EXPECT_EQ(fault_in(open),
+            "t.jsonl:1:2: no date says whether \"01/02/2024\" begins with the day or the month");
+  EXPECT_EQ(fields_of(read_lines(open, {.types = {{"d", ColumnType::text}}})), Strings{"'01/02/2024'"});
+  EXPECT_EQ(fields_of(read_lines("{\"a\":1,\"d\":\"01/02/2024\"}\n{\"d\":\"soon\"}\n")),
+            (Strings{"'01/02/2024'", "'soon'"}));
+}
+
 TEST(JsonLines, StringsAreTextsWhateverTheyHold) {
   const Table table = read_lines("{\"a\":1,\"b\":\"12\",\"c\":\"NA\"}\n{\"a\":2,\"b\":\"13\",\"c\":\"x\"}");
   EXPECT_EQ(names_of(table), (Strings{"a"}));

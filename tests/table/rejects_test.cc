@@ -18,6 +18,7 @@ namespace {
 
 using culmen::testing::column_of;
 using culmen::testing::error_of;
+using culmen::testing::fields_of;
 using Strings = std::vector<std::string>;
 using Numbers = std::vector<double>;
 
@@ -94,6 +95,77 @@ TEST(Rejects, CellsOfRefusedRowsDoNotDecideTypes) {
   EXPECT_EQ(first.rows, Strings{"x,word"});
 }
 
+// A column whose type is given, in CSV and as JSON Lines: whatever its other cells are, the good ones are read as without them.
+void expect_good_cells_are_read(const GivenType& type, const Strings& good, const Strings& bad) {
+  std::mt19937_64 random(43);
+  for (int round = 0; round < 30; ++round) {
+    std::string all = "v,t\n", rest = all, lines;
+    std::size_t num_bad = 0;
+    const auto add = [&](const std::string& cell, bool is_good) {
+      all += "1," + cell + '\n';
+      if (is_good) rest += "1," + cell + '\n';
+      lines += R"({"v":1,"t":")" + cell + "\"}\n";
+      num_bad += is_good ? 0 : 1;
+    };
+    const std::uint64_t num_rows = random() % 20;
+    const std::uint64_t place = random() % (num_rows + 1);  // of a cell that tells what the others are
+    for (std::uint64_t row = 0; row <= num_rows; ++row) {
+      const bool is_good = row == place || random() % 2 == 0;
+      add(row == place ? good[0] : (is_good ? good : bad)[random() % (is_good ? good : bad).size()], is_good);
+    }
+    const Table expected = read_text(rest, {.types = {type}});
+    Listed listed, listed_lines;
+    const Table table = read_text(all, listed.options({.types = {type}}));
+    const Table of_lines = read_json_lines(std::make_unique<MemorySource>(lines), "t.jsonl",
+                                           listed_lines.options({.types = {type}}), {});
+    ASSERT_EQ(fields_of(table), fields_of(expected)) << all;
+    EXPECT_EQ(table.fields[0].format, expected.fields[0].format) << all;
+    EXPECT_EQ(listed.rows.size(), num_bad) << all;
+    ASSERT_EQ(fields_of(of_lines), fields_of(expected)) << lines;
+    EXPECT_EQ(of_lines.fields[0].format, expected.fields[0].format) << lines;
+    EXPECT_EQ(listed_lines.rows.size(), num_bad) << lines;
+  }
+}
+
+TEST(Rejects, CellsOfNoDateDoNotHideHowTheOthersAreWritten) {
+  const Strings odd = {"soon", "2024-02-30", "1", "true", "31.02.2024", "32/12/2024"};
+  const GivenType timestamp = {"t", ColumnType::timestamp}, date = {"t", ColumnType::date};
+  expect_good_cells_are_read(timestamp, {"2025-11-28T09:00:00Z", "2024-01-01 00:00:00.25Z"}, odd);
+  expect_good_cells_are_read(timestamp, {"2025-11-28T09:00:00+02:00"}, odd);
+  expect_good_cells_are_read(timestamp, {"2025-11-28 09:00", "2025-11-28"}, odd);
+  expect_good_cells_are_read(timestamp, {"31/12/2024 14:30", "01/02/2024 9:05"}, odd);
+  expect_good_cells_are_read(date, {"31/12/2024", "01/02/2024", "2024-02-01"}, odd);
+  expect_good_cells_are_read(date, {"12/31/2024", "01/02/2024"}, odd);
+  expect_good_cells_are_read(date, {"31.12.2024"}, odd);
+}
+
+TEST(Rejects, TheFirstTimestampSaysWhetherThereAreZonesAndMostDatesWhatTheyBeginWith) {
+  Listed zones, dates;
+  const Table times =
+      read_text("v,t\n1,2025-01-01 10:00Z\n2,2025-01-01 10:00\n3,2025-01-01\n4,2025-01-01 11:00Z\n",
+                zones.options({.types = {{"t", ColumnType::timestamp}}}));
+  EXPECT_EQ(times.fields[0].format.time_zone, "UTC");
+  EXPECT_EQ(zones.rows, (Strings{"2,2025-01-01 10:00", "3,2025-01-01"}));
+  const Table days = read_text("v,d\n1,12/31/2024\n2,30/12/2024\n3,29/12/2024\n4,01/02/2024\n",
+                               dates.options({.types = {{"d", ColumnType::date}}}));
+  EXPECT_EQ(days.dialect.dates, DateOrder::day_first);
+  EXPECT_EQ(dates.rows, Strings{"1,12/31/2024"});
+  EXPECT_EQ(error_of<InputError>([&] {
+              read_text("v,d\n1,12/31/2024\n2,30/12/2024\n", {.types = {{"d", ColumnType::date}}});
+            }).substr(0, 10),
+            "t.csv:2:2:")
+      << "as many of both";
+}
+
+// A row that cannot be split does not end the search for what the others tell.
+TEST(Rejects, ARowWithAStrayQuoteDoesNotHideHowTheOthersAreWritten) {
+  Listed listed;
+  const Table table = read_text("a;d\n1;\"x\"y\n2,5;31/12/2024\n", listed.options());
+  EXPECT_EQ(column_of(table, 0), Numbers{2.5});
+  EXPECT_EQ(table.fields[0].format.type, ColumnType::date);
+  EXPECT_EQ(listed.rows, Strings{"1;\"x\"y"});
+}
+
 TEST(Rejects, CellsOfRefusedRowsDoNotDecideUnits) {
   const std::string text = "a,b\n1,\"p\"q\n6,\"open\n7\xE2\x82\xAC,x\n";
   for (const std::size_t bytes : {1u, 8u, 1000u}) {
@@ -108,7 +180,8 @@ TEST(Rejects, CellsOfRefusedRowsDoNotDecideUnits) {
 // No rows are left, and their refused cells say that an attribute has texts.
 TEST(Rejects, AnAttributeWhoseCellsAreAllRefusedIsNotOfTexts) {
   Listed listed;
-  const Table table = read_text("a,b\n1225-06-01 12:30:00,2\nx,3\n", listed.options({.attributes = {{"a"}}}));
+  const Table table =
+      read_text("a,b\n1225-06-01 12:30:00.123456789,2\nx,3\n", listed.options({.attributes = {{"a"}}}));
   EXPECT_EQ(listed.rows.size(), 2u);
   EXPECT_EQ(table.attributes[0].format.type, ColumnType::timestamp);
 }
@@ -201,6 +274,50 @@ TEST(Rejects, OfBatchesCountAsRowsToSkip) {
     EXPECT_EQ(numbers, expected) << skip;
     EXPECT_EQ(listed.rows.size(), (skip <= 1 ? 1u : 0u) + (skip <= 3 ? 1u : 0u)) << skip;
   }
+}
+
+// A run that ends early, and one that goes on behind its last batch, list what one run does.
+TEST(Rejects, OfBatchesAreListedWithTheRowsAroundThem) {
+  std::mt19937_64 random(47);
+  for (int round = 0; round < 300; ++round) {
+    std::string text = "id,a\n";
+    for (std::uint64_t i = 0, rows = random() % 30; i < rows; ++i)
+      text += random() % 3 == 0 ? "x,1\n" : std::to_string(i) + ",1\n";
+    const std::size_t bytes = 1 + random() % 40;
+    const std::uint64_t batch_rows = 1 + random() % 5, last_batch = random() % 5;
+    const auto read = [&](Listed& listed, std::uint64_t skip, std::uint64_t num_batches) {
+      MemorySource source(text);
+      std::uint64_t num_input_rows = skip, count = 0;
+      try {
+        read_csv_in_batches(source, "t.csv", listed.options({.attributes = {{"a"}}, .id_column = "id"}), ',',
+                            {.batch_rows = batch_rows, .skip_rows = skip},
+                            [&](const TableBatch& batch) {
+                              if (count++ == num_batches) throw IoError("full");
+                              num_input_rows = batch.first_row + batch.num_input_rows;
+                            },
+                            {.window_bytes = bytes, .chunk_bytes = bytes});
+      } catch (const IoError&) {
+      }
+      return num_input_rows;
+    };
+    Listed whole, parts;
+    read(whole, 0, 1'000);
+    read(parts, read(parts, 0, last_batch), 1'000);
+    ASSERT_EQ(parts.problems, whole.problems) << text << last_batch << " batches of " << batch_rows;
+  }
+}
+
+TEST(Rejects, DroppingNullsIsAdvisedIfItHelpsWithAllOfThem) {
+  const auto remedy = [](std::string_view text) {
+    try {
+      read_text(text, {.id_column = "id", .nulls = NullPolicy::reject});
+    } catch (const InputError& error) {
+      return error.remedy();
+    }
+    return InputError::Remedy::none;
+  };
+  EXPECT_EQ(remedy("id,a\n,1\n,2\n3,3\n"), InputError::Remedy::drop_nulls);
+  EXPECT_EQ(remedy("id,a\n,1\n4.3,2\n3,3\n"), InputError::Remedy::list_rejected);
 }
 
 }  // namespace

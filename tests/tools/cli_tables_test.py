@@ -3,6 +3,7 @@
 import bz2
 import json
 import lzma
+import re
 import shlex
 import subprocess
 import unittest
@@ -75,6 +76,62 @@ class DialectTest(Case):
         self.write("s.csv", "id,a\n10,10\n")
         self.culmen("insert", "r.index", "s.csv", "--rejects", "worse.csv")
         self.assertEqual((self.dir / "worse.csv").read_text(), "line,column,problem,row\n")
+
+    def test_what_cannot_be_read_does_not_hide_the_columns(self):
+        self.write("r.csv", "id,a\n1,1\n2,2,2\n3,3\n4\n")
+        out = self.culmen("inspect", "r.csv")[0]
+        self.assertIn("r.csv: 2 rows, 2 columns", out)
+        self.assertIn("2 rows cannot be read:\n  r.csv:3:3: expected 2 fields as in the header, found 3\n", out)
+        self.assertTrue(out.endswith("--rejects r.rejects.csv\n"))
+        self.culmen(*out.splitlines()[-1].split()[1:])
+        self.assertEqual(len((self.dir / "r.rejects.csv").read_text().splitlines()), 3)
+        found = json.loads(self.culmen("inspect", "r.csv", "--json")[0])
+        self.assertEqual((found["refused"], found["problems"][1]["line"]), (2, 5))
+        self.write("t.csv", "name,city\nx,y\n")
+        out = self.culmen("inspect", "t.csv")[0]
+        self.assertRegex(out, r"\A.*\n  name .*\n  city .*\nno index can be built yet: no column holds numbers.*\n\Z")
+        self.assertEqual(json.loads(self.culmen("inspect", "t.csv", "--json")[0])["build"], "")
+
+    def test_json_lines_come_through_pipes(self):
+        lines = '{"id":1,"a":1.5}\n{"id":2,"a":2.5}\n'
+        for name in ("-", "/dev/stdin", "/dev/fd/0"):
+            with self.subTest(name):
+                self.assertIn("2 rows, 2 columns", self.culmen("inspect", name, stdin=lines)[0])
+                self.culmen("build", name, "-o", "l.index", "--id", "id", "--force", stdin=lines)
+                self.culmen("insert", "l.index", name, stdin='{"id":3,"a":1}')
+                self.culmen("upsert", "l.index", name, stdin='\n {"id":3,"a":7}')
+                self.assertIn("3,7", self.culmen("export", "l.index")[0])
+                self.assertIn("2 rows, 2 columns", self.culmen("inspect", name, stdin="{a},b\n1,2\n3,4\n")[0])
+        self.write("l.csv", lines)
+        self.refused("build", "l.csv", "-o", "l.index", "--force", code=3, says="found an object as in JSON Lines")
+
+    def test_rejects_of_a_run_that_continues_are_added(self):
+        rows = [f"{i},{'x' if i % 7 == 3 else i}" for i in range(100)]
+        self.write("a.csv", "id,a\n100,1\n")
+        self.culmen("build", "a.csv", "-o", "r.index", "--id", "id")
+        self.write("b.csv", "\n".join(["id,a", *rows[:50], "100,1", *rows[50:]]) + "\n")
+        insert = ("insert", "r.index", "b.csv", "--rejects", "bad.csv", "--batch", 10)
+        err = self.culmen(*insert, code=3)[1]
+        skip = int(re.search(r"--skip (\d+)", err)[1])
+        listed = (self.dir / "bad.csv").read_text().splitlines()
+        self.assertEqual(len(listed), 1 + sum("x" in row for row in rows[:skip]))
+        self.write("b.csv", "\n".join(["id,a", *rows[:50], "101,1", *rows[50:]]) + "\n")
+        self.culmen(*insert, "--skip", skip)
+        listed = (self.dir / "bad.csv").read_text().splitlines()
+        self.assertEqual([line.split('"')[-2] for line in listed[1:]], [row for row in rows if "x" in row])
+        self.culmen("upsert", "r.index", "a.csv", "--rejects", "bad.csv")
+        self.assertEqual((self.dir / "bad.csv").read_text(), "line,column,problem,row\n")
+
+    def test_columns_that_the_input_lacks_are_missing(self):
+        self.write("t.csv", "id,a,city,note\n1,1,x,y\n")
+        self.culmen("build", "t.csv", "-o", "t.index", "--id", "id", "--attributes", "a")
+        self.write("u.csv", "id,a,city,other\n2,2,z,w\n")
+        self.culmen("insert", "t.index", "u.csv", "--columns", "city,note")
+        self.assertIn("2,2,z,\n", self.culmen("export", "t.index")[0])
+        self.refused("insert", "t.index", "u.csv", "--columns", "city,notes", code=2, says='no column "notes"')
+        self.refused(
+            *("build", "t.csv", "-o", "n.index", "--id", "id", "--types", "id=text"), code=2, says="--id-type text"
+        )
 
     def test_tabs_from_a_pipe_and_compressed_files(self):
         table = "a\tb\n1\t2\n3\t4\n"
@@ -194,6 +251,30 @@ class InspectTest(Case):
         for texts in [["x"] * 300, [f"0{i}" for i in range(300)], [f"x{i}" if i % 2 else i for i in range(300)]]:
             self.write("t.csv", "\n".join(["a,b"] + [f"{text},{i}" for i, text in enumerate(texts)]) + "\n")
             self.assertNotIn("is text", self.culmen("inspect", "t.csv")[0])
+
+    def test_a_cell_that_makes_a_column_of_dates_text_is_named(self):
+        day = "; --types a=date and --rejects FILE leave such rows out"
+        for good, odd, says in [
+            ("2024-01-{:02}", {15: "bald"}, 'cells is no date, the first "bald" at t.csv:17; --null bald takes it'),
+            ("{:02}/12/2024", {15: "bald"}, 'cells is no date, the first "bald" at t.csv:17; --null bald takes it'),
+            ("2024-01-{:02}", {15: "2024-02-30"}, f'"2024-02-30" (there is no such day or time) at t.csv:17{day}'),
+            (
+                "2024-01-{:02} 10:00Z",
+                {15: "-soon"},
+                'is no timestamp, the first "-soon" at t.csv:17; --types a=timestamp',
+            ),
+            ("2024-01-{:02}", {15: "a b", 16: "c d"}, f'are no dates, the first "a b" at t.csv:17{day}'),
+        ]:
+            with self.subTest(odd):
+                rows = [f"{odd.get(i, good.format(i % 28 + 1))},{i}" for i in range(300)]
+                self.write("t.csv", "\n".join(["a,b", *rows]) + "\n")
+                for out in (
+                    self.culmen("inspect", "t.csv")[0],
+                    self.culmen("build", "t.csv", "-o", "index", "--force")[1],
+                ):
+                    self.assertIn(says, out)
+        self.write("t.csv", "a,b\n2024-01-01,1\nsome,2\nother,3\ntexts,4\n")
+        self.assertNotIn("is text", self.culmen("inspect", "t.csv")[0])
 
     def test_the_line_is_one_of_a_shell_whatever_names_are(self):
         for number, (name, head) in enumerate(
