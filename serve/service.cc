@@ -473,7 +473,8 @@ void Service::write_rows(Request& request, bool replaces) {
   auto table = std::make_shared<Table>(read_rows(object.at("rows"), view->schema));
   if (replaces && table->num_rows > 0 && table->ids.empty() && table->id_type != IdType::text)
     throw InvalidArgument("rows that replace others need their ids");
-  if (!expected.empty() && index_.index().sharded() != nullptr && table->ids.empty())
+  if (!expected.empty() && index_.index().sharded() != nullptr && table->ids.empty() &&
+      table->id_type != IdType::text)
     throw InvalidArgument(
         "expected_version: rows that a sharded index is to take once, though they are sent twice, need ids");
   later(request.reply, [this, table, how, expected, replaces, expire] {

@@ -188,6 +188,15 @@ struct GivenColumn {
   }
 };
 
+// A column of labels, or of ids that are said to be texts.
+bool is_of_texts(std::string_view name, const ReadOptions& options) {
+  if (name.empty()) return false;
+  if (name == options.label_column) return true;
+  if (given_id_type(options) != IdType::text) return false;
+  if (!options.id_column.empty() || !options.schema) return name == options.id_column;
+  return name == options.schema->id_name || name == id_title(*options.schema);
+}
+
 std::vector<GivenColumn> given_columns(const SampleRecords& records, const ReadOptions& options,
                                        bool has_header) {
   std::vector<GivenColumn> columns(records.fields().size());
@@ -195,6 +204,7 @@ std::vector<GivenColumn> given_columns(const SampleRecords& records, const ReadO
   for (std::size_t i = 0; i < columns.size() && has_header; ++i) {
     const std::string_view name = trim_blanks(field_value(records.fields()[i], scratch));
     const auto is_called = [&](const auto& column) { return column.name == name; };
+    columns[i].is_text = is_of_texts(name, options);
     for (const GivenType& type : options.types)
       if (type.column == name) columns[i].take(type.type);
     columns[i].is_number |= !columns[i].is_time && std::ranges::any_of(options.attributes, is_called);

@@ -62,13 +62,11 @@ void append_quoted(std::string_view text, std::string& out) {
   out += '"';
 }
 
-// Columns whether the first lines name them or not.
+// Columns whether the first lines name them or not. Attributes are not among them: rows all of which lack one are of another
+// table, or were meant to change other columns alone.
 std::vector<std::string> expected_names(const ReadOptions& options) {
   std::vector<std::string> names;
   if (!options.schema || options.is_partial) return names;
-  for (const Attribute& attribute :
-       options.attributes.empty() ? options.schema->attributes : options.attributes)
-    names.push_back(attribute.name);
   for (const Field& field : options.schema->fields)
     if (!options.columns || std::ranges::find(*options.columns, field.name) != options.columns->end())
       names.push_back(field.name);
@@ -81,7 +79,7 @@ class JsonLinesSource : public ByteSource {
       : lines_(std::move(lines)),
         name_(std::move(name)),
         expected_names_(expected_names(options)),
-        has_index_(options.schema.has_value()),
+        has_index_(options.schema && !options.is_partial),
         has_choice_(options.columns.has_value()) {}
 
   std::size_t read(char* out, std::size_t num_bytes) override {

@@ -145,6 +145,8 @@ std::vector<std::string> split_texts(std::string_view rest, std::string_view opt
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const std::string_view unquoted = trimmed(rest.substr(0, comma));
     if (!is_quoted) {
+      if (unquoted.empty())  // such as a variable of the shell that is not set
+        throw InvalidArgument(fmt::format("{}: expected an id; an empty text is \"\" in quotes", option));
       texts.emplace_back(unquoted);
     } else if (!unquoted.empty()) {
       throw InvalidArgument(fmt::format("{}: expected a comma after \"{}\"", option, texts.back()));

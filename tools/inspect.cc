@@ -184,9 +184,10 @@ std::string text(const InspectArguments& arguments, const Table& table,
   }
   out += odd_cells_text(table, "");
   for (const ColumnSummary* column : columns_of_ids(columns, table.num_rows))
-    out += fmt::format("all values of {} differ:{}{} takes them as ids\n", printable(column->name),
+    out += fmt::format("all values of {} differ:{}{} takes them as ids{}\n", printable(column->name),
                        option_with("--id", column->name),
-                       column->format.type == ColumnType::text ? " --id-type text" : "");
+                       column->format.type == ColumnType::text ? " --id-type text" : "",
+                       column->role == FieldRole::stored ? "; then --stored does not name them" : "");
   out += text_of(refused, arguments.input);
   const std::string line = build_line(arguments, table, columns);
   return out + (line.empty() ? std::string(kNothingToRank) : line + "\n");

@@ -97,6 +97,15 @@ TEST(Dialect, WhatMayBeReadInTwoWaysIsAskedFor) {
 }
 
 // One number of the file tells for all.
+TEST(Dialect, IdsAndLabelsThatAreTextsTellNothing) {
+  const std::string text = "ip;x\n192.168.100.200;1.500\n192.168.100.201;2.25\n";
+  for (const ReadOptions& options :
+       {ReadOptions{.attributes = {{"x"}}, .id_column = "ip", .id_type = IdType::text},
+        ReadOptions{.attributes = {{"x"}}, .label_column = "ip"},
+        ReadOptions{.schema = Schema{.attributes = {{"x"}}, .id_name = "ip", .id_type = IdType::text}}})
+    EXPECT_EQ(column_of(read(text, options), 0), (Numbers{1.5, 2.25}));
+}
+
 TEST(Dialect, ANumberElsewhereTells) {
   EXPECT_EQ(column_of(read("preis;rate\n15.990;0,5\n"), 0), (Numbers{15990}));
   EXPECT_EQ(column_of(read("preis;rate\n15.990;0.5\n"), 0), (Numbers{15.99}));

@@ -153,22 +153,26 @@ TEST(JsonLines, NamesThatComeLateAreLeftOutIfNobodyKeepsThem) {
 // A name is one of the index whichever lines have it, and may be of no line.
 TEST(JsonLines, NamesOfAnIndexMayComeLate) {
   ReadOptions options;
-  options.schema = Schema{.attributes = {{"a"}, {"b"}},
+  options.schema = Schema{.attributes = {{"a"}},
                           .fields = {{"x", FieldRole::filter, {ColumnType::integer}},
                                      {"y", FieldRole::filter, {ColumnType::text}}}};
-  std::string text = "{\"x\":7}\n";
-  while (text.size() <= kSampleBytes) text += "{\"x\":8}\n";
-  text += "{\"y\":\"z\",\"b\":2,\"a\":1}\n";
+  std::string text = "{\"a\":7}\n";
+  while (text.size() <= kSampleBytes) text += "{\"a\":8}\n";
+  text += "{\"y\":\"z\",\"a\":1}\n";
   const Table table = read_lines(text, options);
-  EXPECT_EQ(names_of(table), (Strings{"a", "b"}));
   EXPECT_EQ(column_of(table, 0).back(), 1);
-  EXPECT_EQ(column_of(table, 1).back(), 2);
-  EXPECT_TRUE(std::isnan(column_of(table, 1)[0]));
+  EXPECT_EQ(fields_of(table).front(), "-|-");
+  EXPECT_EQ(fields_of(table).back(), "-|'z'");
   EXPECT_NE(
       fault_in(text + "{\"a\":1,\"c\":2}\n", options).find("the index has no column \"c\"; name the columns"),
       std::string::npos);
-  options.schema = Schema{.attributes = {{"a"}, {"column1"}}};  // as the column without a name is called
-  EXPECT_EQ(names_of(read_lines("{\"a\":1,\"\":2}\n", options)), (Strings{"a", "column1"}));
+  // Attributes of none are no gaps of all: an upsert would lose their values.
+  EXPECT_EQ(error_of<InvalidArgument>([&] { read_lines("{\"y\":\"z\"}\n", options); }),
+            "t.jsonl: no column \"a\"; the columns are \"y\", \"x\"");
+  // As the column without a name is called.
+  options.schema =
+      Schema{.attributes = {{"a"}}, .fields = {{"column1", FieldRole::filter, {ColumnType::integer}}}};
+  EXPECT_EQ(fields_of(read_lines("{\"a\":1,\"\":2}\n", options)), (Strings{"2"}));
   options.schema = Schema{.attributes = {{"a"}, {"b"}}};
   options.is_partial = true;  // a column that is not there keeps its values
   EXPECT_EQ(names_of(read_lines("{\"b\":2}\n", options)), (Strings{"b"}));

@@ -937,6 +937,8 @@ class TextIdsTest(Case):
             self.assertEqual(self.ids("--after", "1,A-95"), in_order[in_order.index("A-9") + 1 :])  # no row has it
             self.assertEqual(self.ids("--where", "id in ('A-9', 'a,b', 'none') or sku > 'z'"), ["A-9", "a,b", "é"])
             self.assertEqual(self.ids("--where", "id like 'A-%'"), ["A-10", "A-9"])
+            for ids in ("", "A-9,", "A-9, ,B-2"):
+                self.refused("get", "index", "--ids", ids, code=2, says="expected an id")
             self.write("ids.txt", "A-9\na,b\nnone\n")
             self.assertEqual(self.ids("--ids-file", "ids.txt"), ["A-9", "a,b"])
             lines = io.StringIO()
