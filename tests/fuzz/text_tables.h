@@ -103,7 +103,9 @@ inline BatchOutcome read_in_batches(std::string_view text, const TextFormat& for
   std::uint64_t next_row = batches.skip_rows;
   const auto take = [&](const TableBatch& batch) {
     const TableView& rows = batch.rows;
-    require(rows.num_numbers() > 0 && rows.num_rows <= batches.batch_rows, "a batch has rows");
+    const bool may_be_empty = options.on_rejected_row != nullptr;  // all of its rows are refused
+    require((rows.num_numbers() > 0 || may_be_empty) && rows.num_rows <= batches.batch_rows,
+            "a batch has rows");
     require(batch.first_row == next_row && batch.num_input_rows >= rows.num_rows,
             "batches follow each other");
     for (const std::uint64_t number : rows.dropped_rows)
