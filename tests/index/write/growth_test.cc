@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "culmen/index.h"
+#include "tests/cases.h"
 #include "tests/harness.h"
 #include "tests/index/write/tree_model.h"
 #include "tests/oracle.h"
