@@ -229,10 +229,10 @@ def _batches(part: Any, columns: Sequence[str] | None) -> Iterator[Any]:
         with in_utf8([part]) as files, translated(files):
             dataset = open_dataset(files)
             batches = dataset.to_batches(columns=columns, batch_size=_ROWS_AT_ONCE)
-            yield _selected(dataset.schema.empty_table(), columns)
-            yield from (pyarrow.Table.from_batches([batch]) for batch in batches if batch.num_rows > 0)
+            yield _plain(_selected(dataset.schema.empty_table(), columns))
+            yield from (_plain(pyarrow.Table.from_batches([batch])) for batch in batches if batch.num_rows > 0)
         return
-    yield _selected(as_arrow(part), columns)
+    yield _plain(_selected(as_arrow(part), columns))
 
 
 def _selected(table: Any, columns: Sequence[str] | None) -> Any:
@@ -242,6 +242,36 @@ def _selected(table: Any, columns: Sequence[str] | None) -> Any:
             meant = _core.did_you_mean(name, table.column_names)
             raise InvalidArgument(f"no column {name!r}{meant}; there are {known}")
     return table if columns is None else table.select(list(columns))
+
+
+def _plain(table: Any) -> Any:
+    """With views and dictionaries as plain columns: pyarrow takes no rows of views, and dictionaries that differ from
+    part to part neither go into one file nor agree with the texts of another part."""
+    for position, field in enumerate(table.schema):
+        plain = _plain_type(field.type)
+        if plain != field.type:
+            table = table.set_column(position, field.with_type(plain), _plain_column(table.column(position), plain))
+    return table
+
+
+def _plain_type(type: Any) -> Any:
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(type):
+        type = type.value_type
+        if pyarrow.types.is_string(type):  # a text of the dictionary is repeated, perhaps beyond 2^31 bytes
+            return pyarrow.large_string()
+    # By its name, as older releases of pyarrow have no views.
+    return {"string_view": pyarrow.large_string(), "binary_view": pyarrow.large_binary()}.get(str(type), type)
+
+
+def _plain_column(column: Any, plain: Any) -> Any:
+    import pyarrow
+
+    if not pyarrow.types.is_dictionary(column.type):
+        return column.cast(plain)
+    chunks = [chunk.dictionary.cast(plain).take(chunk.indices) for chunk in column.chunks]
+    return pyarrow.chunked_array(chunks, type=plain)
 
 
 def _with_ids(batch: Any, first_row: int, choice: Choice) -> tuple[Any, np.ndarray | _core.TextColumn]:

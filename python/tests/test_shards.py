@@ -1055,6 +1055,32 @@ def test_text_ids_with_gaps_and_of_no_rows(tmp_path):
         assert index.search([1], 5).ids.tolist() == ["a", "z", "é"]
 
 
+@pytest.mark.parametrize("kind", ["dictionary", "string_view", "polars"])
+def test_columns_that_pyarrow_does_not_take_rows_of(tmp_path, kind):
+    """Views, and dictionaries that differ from file to file, or are texts in another one."""
+    names = ["id", "kind"]
+    parts = [pa.table({"id": [a, b], "kind": [b, None], "a": [1.0, 2.0]}) for a, b in ("pq", "rs")]
+    given = [parts[0].slice(0, 0), pa.concat_tables(parts)]
+    if kind == "dictionary":
+        given = [part.set_column(1, "kind", part["kind"].dictionary_encode()) for part in parts]
+        given.append(pa.table({"id": ["t"], "kind": ["u"], "a": [3.0]}))
+    elif kind == "string_view":
+        views = pa.schema([*((name, pa.string_view()) for name in names), ("a", pa.float64())])
+        given = [part.cast(views) for part in given]
+    if kind == "polars":
+        polars = pytest.importorskip("polars")
+        frame = polars.from_arrow(given[1])
+        table = frame.with_columns(polars.col("kind").cast(polars.Categorical))
+    else:
+        table = [tmp_path / f"{i}.arrow" for i in range(len(given))]
+        for part, file in zip(given, table, strict=True):
+            with pa.ipc.new_file(file, part.schema) as writer:
+                writer.write_table(part)
+    index = culmen.ShardedIndex.build(table, tmp_path / "s", ["a"], shards=2, id="id")
+    kinds = {"p": "q", "q": None, "r": "s", "s": None} | ({"t": "u"} if kind == "dictionary" else {})
+    assert {id: index.get(id)["kind"] for id in index.search([1], 9).ids.tolist()} == kinds
+
+
 def test_without_a_cluster_there_is_an_error():
     pytest.importorskip("distributed", reason="pip install 'culmen[dask]'")
     build = 'import culmen; culmen.dask.ShardedIndex.build({"price": [1]}, "never", shards=1)'
