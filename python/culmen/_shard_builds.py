@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import _core
-from ._build import BuildOptions, build
+from ._build import BuildOptions, build, none_is_left
 from ._columns import Column, read_column
 from ._errors import Error, InputError, InvalidArgument
 from ._files import as_arrow, expand, in_utf8, open_dataset, translated
@@ -201,7 +201,10 @@ def build_shard(shard: int, folder: str, directory: str, plan: Plan) -> tuple[st
         table = table.drop_columns([_NUMBER])
     table = _typed(table, plan)
     try:
-        handle = build(take_table(table, choice), plan.options)
+        columns = take_table(table, choice)
+        if columns.num_rows == 0:  # all were dropped, but other shards have rows: it is one of no rows
+            columns = replace(columns, dropped=None)
+        handle = build(columns, plan.options)
     except InputError as error:
         raise InputError(f"{error} (rows of shard {shard})") from None
     handle.save(os.fsencode(directory), True)
@@ -499,12 +502,15 @@ class Coordinator:
         stand_ins = stand_ins_of(choice.missing, preferences)
         if num_rows == 0:  # the first batch determines them
             return Plan(parts, schema, choice, replace(options, value_type=value_type))
+        kept = self._kept(list(preferences), parts, folder) if choice.nulls == "drop" else None
+        if kept is not None and not kept.any():
+            raise none_is_left(num_rows)
         determined = [
             self._stand_in(name, preference, *stand_ins[name], columns[name].extremes, value_type, parts, folder)
             for name, preference in preferences.items()
         ]
         options = replace(options, value_type=value_type, stand_ins=determined)
-        quantiles = self._quantiles(list(preferences), choice.nulls, value_type, parts, folder)
+        quantiles = self._quantiles(list(preferences), kept, value_type, parts, folder)
         return Plan(parts, schema, choice, replace(options, quantiles=quantiles))
 
     def _stand_in(
@@ -533,14 +539,16 @@ class Coordinator:
         return float(stand_in)
 
     def _quantiles(
-        self, names: Sequence[str], nulls: str, value_type: str, parts: Sequence[int], folder: str
+        self, names: Sequence[str], kept: np.ndarray | None, value_type: str, parts: Sequence[int], folder: str
     ) -> list[list[float]]:
-        """Of the columns in all shards: what scale="rank" goes by. One column is in memory at a time."""
+        """Of the columns in all shards: what scale="rank" goes by. One column is in memory at a time. `kept`: those of
+        its rows that count; None: all."""
         columns = (self._numbers(name, parts, folder) for name in names)
-        if nulls == "drop":
-            kept = np.logical_and.reduce([np.isfinite(column) for column in columns])
-            columns = (self._numbers(name, parts, folder)[kept] for name in names)
-        return [_quantiles_of(column, value_type) for column in columns]
+        return [_quantiles_of(column if kept is None else column[kept], value_type) for column in columns]
+
+    def _kept(self, names: Sequence[str], parts: Sequence[int], folder: str) -> np.ndarray:
+        """bool, True for the rows of all shards that have all these numbers."""
+        return np.logical_and.reduce([np.isfinite(self._numbers(name, parts, folder)) for name in names])
 
     def _numbers(self, name: str, parts: Sequence[int], folder: str) -> np.ndarray:
         import pyarrow

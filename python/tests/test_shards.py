@@ -1055,6 +1055,27 @@ def test_text_ids_with_gaps_and_of_no_rows(tmp_path):
         assert index.search([1], 5).ids.tolist() == ["a", "z", "é"]
 
 
+@pytest.mark.parametrize("ids", [["a", None, "b", "c"], [1, None, 2, 3], None])
+def test_all_rows_of_a_shard_may_be_dropped(tmp_path, ids):
+    table = {"x": [1.0, 2.0, None, 3.0]} | ({} if ids is None else {"id": ids})
+    id = None if ids is None else "id"
+    options = {"id": id, "nulls": "drop"}
+    for shards in (1, 2, 7):
+        for duplicates in ("error", "last"):
+            directory = tmp_path / f"{shards}-{duplicates}"
+            index = culmen.ShardedIndex.build(table, directory, ["x"], shards=shards, duplicates=duplicates, **options)
+            whole = culmen.Index.build(table, ["x"], **options)
+            assert index.search([1], 5).ids.tolist() == whole.search([1], 5).ids.tolist()
+    says = "^all 4 rows have a gap in an attribute or the id: none is left$"
+    gaps = {"x": [1.0, None, None, None]} | ({} if ids is None else {"id": [None, *ids[1:]]})
+    for given in (gaps if ids else {"x": [None, None, None, None]}, {**table, "x": [np.nan] * 4}):
+        for missing in (None, "median"):
+            with pytest.raises(culmen.InputError, match=says):
+                culmen.Index.build(given, ["x"], missing=missing, **options)
+            with pytest.raises(culmen.InputError, match=says):
+                culmen.ShardedIndex.build(given, tmp_path / "none", ["x"], shards=2, missing=missing, **options)
+
+
 @pytest.mark.parametrize("kind", ["dictionary", "string_view", "polars"])
 def test_columns_that_pyarrow_does_not_take_rows_of(tmp_path, kind):
     """Views, and dictionaries that differ from file to file, or are texts in another one."""
