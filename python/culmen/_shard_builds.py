@@ -26,9 +26,10 @@ import numpy as np
 
 from . import _core
 from ._build import BuildOptions, build, none_is_left
-from ._columns import Column, read_column
+from ._columns import Column, Format, read_column
 from ._errors import Error, InputError, InvalidArgument
 from ._files import as_arrow, expand, in_utf8, open_dataset, translated
+from ._fitting import common_format
 from ._ids import IdType, encoded, ids_of_texts, read_any_ids, whole_numbers
 from ._queries import check_integer
 from ._shards import Failure
@@ -76,6 +77,7 @@ class PartReport:
     num_rows: int
     schema: Any  # pyarrow's
     columns: dict[str, ColumnReport]
+    part: str = ""  # for messages; of pieces, whose types agree, none
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def cut(
             for name, column in report.columns.items():
                 reports[name] = _joined_report(reports.get(name), column)
             pieces.add(of_shards)
-    return PartReport(num_rows, schema, reports)
+    return PartReport(num_rows, schema, reports, part if isinstance(part, str) else f"part {number + 1} of the table")
 
 
 Cut = tuple[PartReport, dict[int, Any]]
@@ -353,6 +355,26 @@ def _report_of_rows(rows: Any, choice: Choice) -> PartReport:
     return PartReport(len(rows), rows.schema, reports)
 
 
+def _schema_of_all(reports: Sequence[PartReport]) -> Any:
+    import pyarrow
+
+    try:
+        return pyarrow.unify_schemas([report.schema for report in reports], promote_options="permissive")
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+        _refuse_differing(reports)
+        raise InputError(f"the parts have columns of different types: {error}") from None
+
+
+def _refuse_differing(reports: Sequence[PartReport]) -> None:
+    """Names a column, its types, and a part of each."""
+    found: dict[str, list[tuple[Format, str]]] = {}
+    for report in reports:
+        for name, column in source_of(report.schema.empty_table()).columns.items():
+            found.setdefault(name, []).append((read_column(column, name).format, report.part))
+    for name, formats in found.items():
+        common_format(formats, name)
+
+
 def _report_of(column: Column) -> ColumnReport:
     if isinstance(column.values, _core.TextColumn):
         return ColumnReport(True, False, (), _smallest_hashes(column.values.to_list()))
@@ -475,12 +497,7 @@ class Coordinator:
         options: BuildOptions,
         folder: str,
     ) -> Plan:
-        import pyarrow
-
-        try:
-            schema = pyarrow.unify_schemas([report.schema for report in reports], promote_options="permissive")
-        except pyarrow.ArrowInvalid as error:
-            raise InputError(f"the parts have columns of different types: {error}") from None
+        schema = _schema_of_all(reports)
         for report in reports:
             missing = [name for name in schema.names if name not in report.schema.names]
             if missing:

@@ -1055,6 +1055,29 @@ def test_text_ids_with_gaps_and_of_no_rows(tmp_path):
         assert index.search([1], 5).ids.tolist() == ["a", "z", "é"]
 
 
+def test_what_pyarrow_does_not_hold_is_refused_as_by_one_index(tmp_path):
+    for ids, says in (
+        (["a", 1], "row 2: column 'id' holds texts, but 1 here"),
+        (["a", "\ud800"], "row 2: .* no Unicode"),
+        ([1, 2**63], "numpy.uint64"),
+    ):
+        with pytest.raises(culmen.InputError, match=says):
+            culmen.ShardedIndex.build({"id": ids, "a": [1.0, 2.0]}, tmp_path / "s", ["a"], id="id", shards=2)
+
+
+@pytest.mark.parametrize("column", ["id", "kind"])
+def test_files_whose_types_do_not_agree_are_named(tmp_path, column):
+    table = pa.table({"id": [1, 2], "kind": [3, 4], "a": [1.0, 2.0]})
+    others = table.set_column(table.column_names.index(column), column, pa.array(["p", "q"]))
+    files = [tmp_path / f"{i}.parquet" for i in range(3)]
+    for part, file in zip((table, others, table), files, strict=True):
+        pq.write_table(part, file)
+    says = f"column '{column}' holds integers in {files[0]}, texts in {files[1]}: make it of one type"
+    for build, arguments in ((culmen.Index.from_files, ()), (culmen.ShardedIndex.build, (tmp_path / "s",))):
+        with pytest.raises(culmen.InputError, match=says):
+            build(files, *arguments, attributes=["a"], id="id", **({"shards": 2} if arguments else {}))
+
+
 @pytest.mark.parametrize("ids", [["a", None, "b", "c"], [1, None, 2, 3], None])
 def test_all_rows_of_a_shard_may_be_dropped(tmp_path, ids):
     table = {"x": [1.0, 2.0, None, 3.0]} | ({} if ids is None else {"id": ids})

@@ -191,6 +191,17 @@ def test_half_a_character_is_no_id():
             call("\ud800")
 
 
+def test_half_a_character_is_in_no_index(tmp_path):
+    culmen.ShardedIndex.build(TABLE, tmp_path / "s", ["a"], id="sku", shards=2)
+    with culmen.ShardedIndex.open(tmp_path / "s", writable=True) as sharded:
+        for index in (culmen.Index.build(TABLE, id="sku"), sharded):
+            assert "\ud800" not in index and SKUS[0] in index
+            for erase in (index.erase, index.batch().__enter__().erase):
+                for given in ("\ud800", ["a", "\ud800"]):
+                    with pytest.raises(culmen.InvalidArgument, match="no Unicode text"):
+                        erase(given)
+
+
 def test_changes_follow_a_dict(tmp_path):
     culmen.Index.build(TABLE, id="sku").save(tmp_path / "index")
     rows = dict(zip(SKUS, A.tolist(), strict=True))
