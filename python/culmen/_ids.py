@@ -275,6 +275,8 @@ def id_set(given: Any) -> np.ndarray | bytes:
         return bytes(given)
     if type(given).__module__.partition(".")[0] == "pyroaring":
         return _of_pyroaring(given)
+    if isinstance(given, range) and given:
+        return _numbers_of_range(given)
     if not hasattr(given, "__len__") or isinstance(given, (Set, range)):
         given = list(given)
     values = _values_of(given)
@@ -283,6 +285,13 @@ def id_set(given: Any) -> np.ndarray | bytes:
     if values.dtype.kind == "b":
         return np.flatnonzero(values)
     return whole_numbers(values) if values.size > 0 else np.empty(0, dtype=np.int64)
+
+
+def _numbers_of_range(given: range) -> np.ndarray:
+    """Of one whose ends encoded_ends takes."""
+    least, largest = sorted((given[0], given[-1]))
+    dtype = np.uint64 if largest >= 1 << 63 else np.int64
+    return np.arange(len(given), dtype=dtype) * dtype(abs(given.step)) + dtype(least)
 
 
 def _values_of(given: Any) -> np.ndarray:
