@@ -37,9 +37,14 @@ class BuildOptions:
             object.__setattr__(self, name, check_integer(name, getattr(self, name)))
 
 
+def none_is_left(num_rows: int) -> InputError:
+    """Of so many rows, where those with a gap are dropped."""
+    return InputError(f"all {num_rows} rows have a gap in an attribute or the id: none is left")
+
+
 def build(columns: Columns, options: BuildOptions) -> _core.Index:
     if columns.num_dropped > 0 and columns.num_rows == 0:
-        raise InputError(f"all {columns.num_dropped} rows have a gap in an attribute or the id: none is left")
+        raise none_is_left(columns.num_dropped)
     with shown(options.progress) as report:
         return _core.build(
             **columns.arguments(),

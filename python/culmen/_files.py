@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _core
 from ._arrow import refuse_repeated
-from ._columns import Column, Format, joined_numbers
+from ._columns import Column, Format, joined_numbers, read_column
 from ._dialect import CsvDialect, RejectedRow
 from ._errors import Error, InputError, InvalidArgument, IoError, RowError, row_error
 from ._fitting import joined
@@ -353,4 +353,16 @@ def as_arrow(table: Any) -> Any:
     if hasattr(table, "reset_index"):
         is_named = any(name is not None for name in table.index.names)
         return pyarrow.Table.from_pandas(table.reset_index() if is_named else table, preserve_index=False)
-    return pyarrow.table(table)
+    try:
+        return pyarrow.table(table)
+    except OverflowError as error:
+        raise InputError(
+            f"a list has integers beyond int64 ({error}): give them as an array of numpy.uint64, or as texts"
+        ) from None
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, UnicodeEncodeError) as error:
+        if len(table) > 1:  # finds the column
+            for name, column in table.items():
+                as_arrow({name: column})
+        for name, column in source_of(table).columns.items():
+            read_column(column, name)  # says which cell is wrong
+        raise InputError(f"pyarrow does not take the table: {error}") from None

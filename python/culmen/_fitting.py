@@ -49,7 +49,7 @@ def joined(parts: list[Column], name: str, files: list[str]) -> Column:
     if len(parts) == 1:
         return parts[0]
     known = [nothing(len(part)) if _misses_all(part) else part for part in parts]
-    format = _common([(part.format, file) for part, file in zip(known, files) if part.format.type != "null"], name)
+    format = common_format([(part.format, file) for part, file in zip(known, files)], name)
     for part, file in zip(known, files):
         if format.type == "float" and not part.is_exact_in_float64:
             raise InputError(
@@ -73,8 +73,9 @@ def _misses_all(column: Column) -> bool:
     return isinstance(column.values, _core.TextColumn) and column.values.misses_all()
 
 
-def _common(found: list[tuple[Format, str]], name: str) -> Format:
+def common_format(found: list[tuple[Format, str]], name: str) -> Format:
     """A format that holds the values of all; each comes with the file that it is of."""
+    found = [(format, file) for format, file in found if format.type != "null"]
     formats = {format for format, _ in found}
     types = {format.type for format in formats}
     if len(formats) <= 1:

@@ -153,11 +153,22 @@ def any_id_of(given: Any, id_type: IdType) -> int | str | None:
         return id_of(given, id_type)
     if not isinstance(given, str):
         raise InvalidArgument(f"the ids of this index are texts, which {given!r} is not")
+    return _checked_text(given)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether it can be the id of a row: Python's texts may have half of a character."""
     try:
-        given.encode()
+        text.encode()
     except UnicodeEncodeError:
-        raise InvalidArgument(f"the id {given!r} is no Unicode text: it has half of a character") from None
-    return str(given)
+        return False
+    return True
+
+
+def _checked_text(id: str) -> str:
+    if not is_unicode(id):
+        raise InvalidArgument(f"the id {id!r} is no Unicode text: it has half of a character")
+    return str(id)
 
 
 def shown_id(given: Any) -> str:
@@ -174,12 +185,12 @@ def as_ids(ids: Ids, id_type: IdType) -> np.ndarray | list[str]:
 
 def _given_texts(ids: Any) -> list[str]:
     if isinstance(ids, str):
-        return [ids]
+        return [_checked_text(ids)]
     given = list(ids) if isinstance(ids, Iterator) else ids
     texts = texts_of(given)
     if texts is None and len(given) > 0:
         raise InputError("the ids of this index are texts; these are others")
-    return texts or []
+    return [_checked_text(text) for text in texts or []]
 
 
 def texts_of(given: Any) -> list[str] | None:
@@ -264,6 +275,8 @@ def id_set(given: Any) -> np.ndarray | bytes:
         return bytes(given)
     if type(given).__module__.partition(".")[0] == "pyroaring":
         return _of_pyroaring(given)
+    if isinstance(given, range) and given:
+        return _numbers_of_range(given)
     if not hasattr(given, "__len__") or isinstance(given, (Set, range)):
         given = list(given)
     values = _values_of(given)
@@ -272,6 +285,13 @@ def id_set(given: Any) -> np.ndarray | bytes:
     if values.dtype.kind == "b":
         return np.flatnonzero(values)
     return whole_numbers(values) if values.size > 0 else np.empty(0, dtype=np.int64)
+
+
+def _numbers_of_range(given: range) -> np.ndarray:
+    """Of one whose ends encoded_ends takes."""
+    least, largest = sorted((given[0], given[-1]))
+    dtype = np.uint64 if largest >= 1 << 63 else np.int64
+    return np.arange(len(given), dtype=dtype) * dtype(abs(given.step)) + dtype(least)
 
 
 def _values_of(given: Any) -> np.ndarray:

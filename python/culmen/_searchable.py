@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._ids import any_id_of, id_of, shown_id
+from ._ids import any_id_of, id_of, is_unicode, shown_id
 from ._numbers import real_number
 from ._progress import Progress
 from ._queries import (
@@ -284,7 +284,7 @@ class Searchable(Tabular):
 
     def __contains__(self, id: object) -> bool:
         if isinstance(id, str):
-            return self._schema.has_text_ids and self._handle.contains_text(str(id))
+            return self._schema.has_text_ids and is_unicode(id) and self._handle.contains_text(str(id))
         is_number = isinstance(id, (int, np.integer)) and not self._schema.has_text_ids
         number = id_of(id, self._schema.id_type) if is_number else None
         return number is not None and self._handle.contains(number)

@@ -25,10 +25,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import _core
-from ._build import BuildOptions, build
-from ._columns import Column, read_column
+from ._build import BuildOptions, build, none_is_left
+from ._columns import Column, Format, read_column
 from ._errors import Error, InputError, InvalidArgument
 from ._files import as_arrow, expand, in_utf8, open_dataset, translated
+from ._fitting import common_format
 from ._ids import IdType, encoded, ids_of_texts, read_any_ids, whole_numbers
 from ._queries import check_integer
 from ._shards import Failure
@@ -76,6 +77,7 @@ class PartReport:
     num_rows: int
     schema: Any  # pyarrow's
     columns: dict[str, ColumnReport]
+    part: str = ""  # for messages; of pieces, whose types agree, none
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def cut(
             for name, column in report.columns.items():
                 reports[name] = _joined_report(reports.get(name), column)
             pieces.add(of_shards)
-    return PartReport(num_rows, schema, reports)
+    return PartReport(num_rows, schema, reports, part if isinstance(part, str) else f"part {number + 1} of the table")
 
 
 Cut = tuple[PartReport, dict[int, Any]]
@@ -201,7 +203,10 @@ def build_shard(shard: int, folder: str, directory: str, plan: Plan) -> tuple[st
         table = table.drop_columns([_NUMBER])
     table = _typed(table, plan)
     try:
-        handle = build(take_table(table, choice), plan.options)
+        columns = take_table(table, choice)
+        if columns.num_rows == 0:  # all were dropped, but other shards have rows: it is one of no rows
+            columns = replace(columns, dropped=None)
+        handle = build(columns, plan.options)
     except InputError as error:
         raise InputError(f"{error} (rows of shard {shard})") from None
     handle.save(os.fsencode(directory), True)
@@ -229,10 +234,10 @@ def _batches(part: Any, columns: Sequence[str] | None) -> Iterator[Any]:
         with in_utf8([part]) as files, translated(files):
             dataset = open_dataset(files)
             batches = dataset.to_batches(columns=columns, batch_size=_ROWS_AT_ONCE)
-            yield _selected(dataset.schema.empty_table(), columns)
-            yield from (pyarrow.Table.from_batches([batch]) for batch in batches if batch.num_rows > 0)
+            yield _plain(_selected(dataset.schema.empty_table(), columns))
+            yield from (_plain(pyarrow.Table.from_batches([batch])) for batch in batches if batch.num_rows > 0)
         return
-    yield _selected(as_arrow(part), columns)
+    yield _plain(_selected(as_arrow(part), columns))
 
 
 def _selected(table: Any, columns: Sequence[str] | None) -> Any:
@@ -242,6 +247,36 @@ def _selected(table: Any, columns: Sequence[str] | None) -> Any:
             meant = _core.did_you_mean(name, table.column_names)
             raise InvalidArgument(f"no column {name!r}{meant}; there are {known}")
     return table if columns is None else table.select(list(columns))
+
+
+def _plain(table: Any) -> Any:
+    """With views and dictionaries as plain columns: pyarrow takes no rows of views, and dictionaries that differ from
+    part to part neither go into one file nor agree with the texts of another part."""
+    for position, field in enumerate(table.schema):
+        plain = _plain_type(field.type)
+        if plain != field.type:
+            table = table.set_column(position, field.with_type(plain), _plain_column(table.column(position), plain))
+    return table
+
+
+def _plain_type(type: Any) -> Any:
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(type):
+        type = type.value_type
+        if pyarrow.types.is_string(type):  # a text of the dictionary is repeated, perhaps beyond 2^31 bytes
+            return pyarrow.large_string()
+    # By its name, as older releases of pyarrow have no views.
+    return {"string_view": pyarrow.large_string(), "binary_view": pyarrow.large_binary()}.get(str(type), type)
+
+
+def _plain_column(column: Any, plain: Any) -> Any:
+    import pyarrow
+
+    if not pyarrow.types.is_dictionary(column.type):
+        return column.cast(plain)
+    chunks = [chunk.dictionary.cast(plain).take(chunk.indices) for chunk in column.chunks]
+    return pyarrow.chunked_array(chunks, type=plain)
 
 
 def _with_ids(batch: Any, first_row: int, choice: Choice) -> tuple[Any, np.ndarray | _core.TextColumn]:
@@ -318,6 +353,26 @@ def _report_of_rows(rows: Any, choice: Choice) -> PartReport:
     columns = source_of(rows).columns.items()
     reports = {name: _report_of(read_column(c, name, are_ids=name == choice.id)) for name, c in columns}
     return PartReport(len(rows), rows.schema, reports)
+
+
+def _schema_of_all(reports: Sequence[PartReport]) -> Any:
+    import pyarrow
+
+    try:
+        return pyarrow.unify_schemas([report.schema for report in reports], promote_options="permissive")
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+        _refuse_differing(reports)
+        raise InputError(f"the parts have columns of different types: {error}") from None
+
+
+def _refuse_differing(reports: Sequence[PartReport]) -> None:
+    """Names a column, its types, and a part of each."""
+    found: dict[str, list[tuple[Format, str]]] = {}
+    for report in reports:
+        for name, column in source_of(report.schema.empty_table()).columns.items():
+            found.setdefault(name, []).append((read_column(column, name).format, report.part))
+    for name, formats in found.items():
+        common_format(formats, name)
 
 
 def _report_of(column: Column) -> ColumnReport:
@@ -442,12 +497,7 @@ class Coordinator:
         options: BuildOptions,
         folder: str,
     ) -> Plan:
-        import pyarrow
-
-        try:
-            schema = pyarrow.unify_schemas([report.schema for report in reports], promote_options="permissive")
-        except pyarrow.ArrowInvalid as error:
-            raise InputError(f"the parts have columns of different types: {error}") from None
+        schema = _schema_of_all(reports)
         for report in reports:
             missing = [name for name in schema.names if name not in report.schema.names]
             if missing:
@@ -469,12 +519,15 @@ class Coordinator:
         stand_ins = stand_ins_of(choice.missing, preferences)
         if num_rows == 0:  # the first batch determines them
             return Plan(parts, schema, choice, replace(options, value_type=value_type))
+        kept = self._kept(list(preferences), parts, folder) if choice.nulls == "drop" else None
+        if kept is not None and not kept.any():
+            raise none_is_left(num_rows)
         determined = [
             self._stand_in(name, preference, *stand_ins[name], columns[name].extremes, value_type, parts, folder)
             for name, preference in preferences.items()
         ]
         options = replace(options, value_type=value_type, stand_ins=determined)
-        quantiles = self._quantiles(list(preferences), choice.nulls, value_type, parts, folder)
+        quantiles = self._quantiles(list(preferences), kept, value_type, parts, folder)
         return Plan(parts, schema, choice, replace(options, quantiles=quantiles))
 
     def _stand_in(
@@ -503,14 +556,16 @@ class Coordinator:
         return float(stand_in)
 
     def _quantiles(
-        self, names: Sequence[str], nulls: str, value_type: str, parts: Sequence[int], folder: str
+        self, names: Sequence[str], kept: np.ndarray | None, value_type: str, parts: Sequence[int], folder: str
     ) -> list[list[float]]:
-        """Of the columns in all shards: what scale="rank" goes by. One column is in memory at a time."""
+        """Of the columns in all shards: what scale="rank" goes by. One column is in memory at a time. `kept`: those of
+        its rows that count; None: all."""
         columns = (self._numbers(name, parts, folder) for name in names)
-        if nulls == "drop":
-            kept = np.logical_and.reduce([np.isfinite(column) for column in columns])
-            columns = (self._numbers(name, parts, folder)[kept] for name in names)
-        return [_quantiles_of(column, value_type) for column in columns]
+        return [_quantiles_of(column if kept is None else column[kept], value_type) for column in columns]
+
+    def _kept(self, names: Sequence[str], parts: Sequence[int], folder: str) -> np.ndarray:
+        """bool, True for the rows of all shards that have all these numbers."""
+        return np.logical_and.reduce([np.isfinite(self._numbers(name, parts, folder)) for name in names])
 
     def _numbers(self, name: str, parts: Sequence[int], folder: str) -> np.ndarray:
         import pyarrow

@@ -13,7 +13,7 @@ import numpy as np
 from . import _core
 from ._engines import Engine, ShardUnavailable
 from ._errors import InvalidArgument, IoError
-from ._ids import IdType, any_id_of, id_of, text_column
+from ._ids import IdType, any_id_of, id_of, is_unicode, text_column
 from ._merging import ShardedBatchResult, ShardedResult, joined_rows
 from ._progress import Progress, shown
 from ._queries import (
@@ -335,9 +335,9 @@ class ShardedSearchable:
 
 
 def _known_id(id: object, id_type: IdType) -> int | str | None:
-    """As any_id_of; None for an object of another kind."""
+    """As any_id_of; None for an object that no index has as an id."""
     if id_type == "text":
-        return str(id) if isinstance(id, str) else None
+        return str(id) if isinstance(id, str) and is_unicode(id) else None
     return id_of(id, id_type) if isinstance(id, (int, np.integer)) else None
 
 

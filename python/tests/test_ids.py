@@ -1,5 +1,7 @@
 """Sets of ids in filters: whatever they are made of, and alone or with other conditions."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -111,6 +113,25 @@ def test_large_and_negative_ids():
         assert sorted(index.search({"a": 1.0}, k=9, where=~culmen.ids(chosen)).ids.tolist()) == others
     minus_5 = pyroaring.BitMap64([(1 << 64) - 5]).serialize()
     assert index.search({"a": 1.0}, where=culmen.ids(minus_5)).ids.tolist() == [-5]
+
+
+@pytest.mark.parametrize(
+    "given", [range(-70, 50, 3), range(50, -70, -7), range(2**63 - 4, 2**64, 2**61), range(2**64 - 1, 0, -(2**62))]
+)
+def test_ranges_in_steps_are_their_numbers(given):
+    id_type = "uint64" if max(given) >= 2**63 else "int64"
+    ids = [one for one in dict.fromkeys([*range(-70, 51), *given]) if id_type == "int64" or one >= 0]
+    index = culmen.Index.build({"a": np.ones(len(ids))}, id=ids, id_type=id_type)
+    assert index.search({"a": 1.0}, k=999, where=culmen.ids(given)).ids.tolist() == sorted(given)
+
+
+def test_a_range_in_steps_is_no_list():
+    tracemalloc.start()
+    try:
+        culmen.ids(range(0, 3_000_000, 3))
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000  # of integers of Python alone 32 MB
+    finally:
+        tracemalloc.stop()
 
 
 def test_they_show_how_many_ids_they_have():

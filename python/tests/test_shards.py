@@ -1055,6 +1055,76 @@ def test_text_ids_with_gaps_and_of_no_rows(tmp_path):
         assert index.search([1], 5).ids.tolist() == ["a", "z", "é"]
 
 
+def test_what_pyarrow_does_not_hold_is_refused_as_by_one_index(tmp_path):
+    for ids, says in (
+        (["a", 1], "row 2: column 'id' holds texts, but 1 here"),
+        (["a", "\ud800"], "row 2: .* no Unicode"),
+        ([1, 2**63], "numpy.uint64"),
+    ):
+        with pytest.raises(culmen.InputError, match=says):
+            culmen.ShardedIndex.build({"id": ids, "a": [1.0, 2.0]}, tmp_path / "s", ["a"], id="id", shards=2)
+
+
+@pytest.mark.parametrize("column", ["id", "kind"])
+def test_files_whose_types_do_not_agree_are_named(tmp_path, column):
+    table = pa.table({"id": [1, 2], "kind": [3, 4], "a": [1.0, 2.0]})
+    others = table.set_column(table.column_names.index(column), column, pa.array(["p", "q"]))
+    files = [tmp_path / f"{i}.parquet" for i in range(3)]
+    for part, file in zip((table, others, table), files, strict=True):
+        pq.write_table(part, file)
+    says = f"column '{column}' holds integers in {files[0]}, texts in {files[1]}: make it of one type"
+    for build, arguments in ((culmen.Index.from_files, ()), (culmen.ShardedIndex.build, (tmp_path / "s",))):
+        with pytest.raises(culmen.InputError, match=says):
+            build(files, *arguments, attributes=["a"], id="id", **({"shards": 2} if arguments else {}))
+
+
+@pytest.mark.parametrize("ids", [["a", None, "b", "c"], [1, None, 2, 3], None])
+def test_all_rows_of_a_shard_may_be_dropped(tmp_path, ids):
+    table = {"x": [1.0, 2.0, None, 3.0]} | ({} if ids is None else {"id": ids})
+    id = None if ids is None else "id"
+    options = {"id": id, "nulls": "drop"}
+    for shards in (1, 2, 7):
+        for duplicates in ("error", "last"):
+            directory = tmp_path / f"{shards}-{duplicates}"
+            index = culmen.ShardedIndex.build(table, directory, ["x"], shards=shards, duplicates=duplicates, **options)
+            whole = culmen.Index.build(table, ["x"], **options)
+            assert index.search([1], 5).ids.tolist() == whole.search([1], 5).ids.tolist()
+    says = "^all 4 rows have a gap in an attribute or the id: none is left$"
+    gaps = {"x": [1.0, None, None, None]} | ({} if ids is None else {"id": [None, *ids[1:]]})
+    for given in (gaps if ids else {"x": [None, None, None, None]}, {**table, "x": [np.nan] * 4}):
+        for missing in (None, "median"):
+            with pytest.raises(culmen.InputError, match=says):
+                culmen.Index.build(given, ["x"], missing=missing, **options)
+            with pytest.raises(culmen.InputError, match=says):
+                culmen.ShardedIndex.build(given, tmp_path / "none", ["x"], shards=2, missing=missing, **options)
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "string_view", "polars"])
+def test_columns_that_pyarrow_does_not_take_rows_of(tmp_path, kind):
+    """Views, and dictionaries that differ from file to file, or are texts in another one."""
+    names = ["id", "kind"]
+    parts = [pa.table({"id": [a, b], "kind": [b, None], "a": [1.0, 2.0]}) for a, b in ("pq", "rs")]
+    given = [parts[0].slice(0, 0), pa.concat_tables(parts)]
+    if kind == "dictionary":
+        given = [part.set_column(1, "kind", part["kind"].dictionary_encode()) for part in parts]
+        given.append(pa.table({"id": ["t"], "kind": ["u"], "a": [3.0]}))
+    elif kind == "string_view":
+        views = pa.schema([*((name, pa.string_view()) for name in names), ("a", pa.float64())])
+        given = [part.cast(views) for part in given]
+    if kind == "polars":
+        polars = pytest.importorskip("polars")
+        frame = polars.from_arrow(given[1])
+        table = frame.with_columns(polars.col("kind").cast(polars.Categorical))
+    else:
+        table = [tmp_path / f"{i}.arrow" for i in range(len(given))]
+        for part, file in zip(given, table, strict=True):
+            with pa.ipc.new_file(file, part.schema) as writer:
+                writer.write_table(part)
+    index = culmen.ShardedIndex.build(table, tmp_path / "s", ["a"], shards=2, id="id")
+    kinds = {"p": "q", "q": None, "r": "s", "s": None} | ({"t": "u"} if kind == "dictionary" else {})
+    assert {id: index.get(id)["kind"] for id in index.search([1], 9).ids.tolist()} == kinds
+
+
 def test_without_a_cluster_there_is_an_error():
     pytest.importorskip("distributed", reason="pip install 'culmen[dask]'")
     build = 'import culmen; culmen.dask.ShardedIndex.build({"price": [1]}, "never", shards=1)'

@@ -191,6 +191,17 @@ def test_half_a_character_is_no_id():
             call("\ud800")
 
 
+def test_half_a_character_is_in_no_index(tmp_path):
+    culmen.ShardedIndex.build(TABLE, tmp_path / "s", ["a"], id="sku", shards=2)
+    with culmen.ShardedIndex.open(tmp_path / "s", writable=True) as sharded:
+        for index in (culmen.Index.build(TABLE, id="sku"), sharded):
+            assert "\ud800" not in index and SKUS[0] in index
+            for erase in (index.erase, index.batch().__enter__().erase):
+                for given in ("\ud800", ["a", "\ud800"]):
+                    with pytest.raises(culmen.InvalidArgument, match="no Unicode text"):
+                        erase(given)
+
+
 def test_changes_follow_a_dict(tmp_path):
     culmen.Index.build(TABLE, id="sku").save(tmp_path / "index")
     rows = dict(zip(SKUS, A.tolist(), strict=True))
@@ -267,7 +278,8 @@ def test_sets_say_what_they_cannot_hold():
         ([1, -(2**63) - 1], None, culmen.InputError, "from -2\\^63 on; -9223372036854775809 is not"),
         (range(-5, 2**63 + 1), None, culmen.InputError, "no index has both -5 and 9223372036854775808"),
         (range(2**40), None, culmen.InvalidArgument, "ranges of more than 2\\^36 ids .* between 0 and 1099511627775"),
-        (range(0, 2**40, 2), None, culmen.InvalidArgument, "a range in steps has at most 2\\^32 ids"),
+        (range(0, 2**40, 2), None, culmen.InvalidArgument, "at most 2\\^28 ids, not 549755813888: join"),
+        (range(10**9, 0, -3), None, culmen.InvalidArgument, "at most 2\\^28 ids, not 333333334: join"),
         (7, None, culmen.InvalidArgument, "ids\\(\\[7\\]\\)"),
     ]:
         with pytest.raises(error, match=says):
