@@ -27,8 +27,7 @@ class File {
       throw IoError("cannot make a temporary file in " + directory + ": " +
                     std::generic_category().message(errno) +
                     "; name a directory that is there and can be written, and keep it as long as what is "
-                    "built in it is "
-                    "changed");
+                    "built in it is changed");
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;

@@ -22,6 +22,7 @@
 #include "index/snapshot.h"
 #include "index/storage/store.h"
 #include "tests/cases.h"
+#include "tests/error_of.h"
 #include "tests/field_tables.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
@@ -292,13 +293,8 @@ TEST(TempDirectory, IsKeptWhileTheIndexIsChanged) {
   const Query query = {.weights = {1, -2, 3}, .k = 20};
   const std::vector<Hit> before = index.search(query).hits;
   const std::array<std::int64_t, 1> first = {before[0].id};
-  try {
-    index.erase(first);
-    ADD_FAILURE() << "no error";
-  } catch (const IoError& error) {
-    EXPECT_EQ(error.what(),
-              "cannot make a temporary file in " + gone.string() + ": No such file or directory" + kRemedy);
-  }
+  EXPECT_EQ(error_of<IoError>([&] { index.erase(first); }),
+            "cannot make a temporary file in " + gone.string() + ": No such file or directory" + kRemedy);
   EXPECT_EQ(index.search(query).hits, before);
   std::filesystem::create_directory(gone);
   index.erase(first);

@@ -17,6 +17,7 @@
 #include "culmen/sharded_index.h"
 #include "culmen/update.h"
 #include "tests/cases.h"
+#include "tests/error_of.h"
 #include "tests/harness.h"
 
 namespace culmen::test {
@@ -245,16 +246,6 @@ TEST(Uint64Ids, AnswersOfShardsAreThoseOfTheNumbers) {
     check_searches(again, rows, random);
     if (HasFailure()) return;
   }
-}
-
-template <typename Expected>
-std::string error_of(const auto& call) {
-  try {
-    call();
-  } catch (const Expected& error) {
-    return error.what();
-  }
-  return "no exception";
 }
 
 void expect_words(const std::string& text, const std::string& words) {

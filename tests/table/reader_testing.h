@@ -14,21 +14,11 @@
 #include <vector>
 
 #include "culmen/table.h"
+#include "tests/error_of.h"
 
 namespace culmen::testing {
 
-// The message of the Expected that `call` throws; else a text that no test expects.
-template <typename Expected>
-std::string error_of(const auto& call) {
-  try {
-    call();
-  } catch (const Expected& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    return std::string("another kind of exception: ") + error.what();
-  }
-  return "no exception";
-}
+using culmen::test::error_of;
 
 template <typename T>
 double element_at(const std::byte* place) {
