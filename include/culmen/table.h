@@ -138,8 +138,10 @@ TableView row_major_table(std::span<const T> values, std::vector<Attribute> attr
   TableView table;
   const std::size_t width = attributes.size();
   table.num_rows = width == 0 ? 0 : values.size() / width;
-  for (std::size_t i = 0; i < width; ++i)
-    table.columns.emplace_back(values.data() + i, table.num_rows, static_cast<std::ptrdiff_t>(width));
+  for (std::size_t i = 0; i < width; ++i) {
+    const T* first = table.num_rows == 0 ? nullptr : &values[i];  // a null pointer takes no offset
+    table.columns.emplace_back(first, table.num_rows, static_cast<std::ptrdiff_t>(width));
+  }
   table.attributes = std::move(attributes);
   return table;
 }
