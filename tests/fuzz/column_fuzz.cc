@@ -1,5 +1,5 @@
-// Encoded columns: any bytes are refused or give values, the same ones by both decoders, and nothing else is read; any
-// values come back to the bit, in no more bytes than promised.
+// Encoded columns and texts: any bytes are refused or give values, the same ones by both decoders, and nothing else is read; any
+// values come back to the bit, columns in no more bytes than promised.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,6 +8,7 @@
 
 #include "index/encoding/encode.h"
 #include "index/encoding/packed_column.h"
+#include "index/encoding/packed_texts.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace culmen::fuzz {
@@ -59,6 +60,37 @@ void check_values(std::string_view input) {
   require(values == decoded, "the same bits");
 }
 
+void check_bytes_of_texts(std::string_view input, std::size_t count) {
+  Exactly<std::byte> bytes(input.size());
+  std::memcpy(bytes.span().data(), input.data(), input.size());
+  std::span<const std::byte> rest = bytes.span();
+  while (const auto texts = encoding::take_texts(rest, count)) {
+    require(texts->ends.size() == count && std::ranges::is_sorted(texts->ends), "ends that ascend");
+    require(texts->text_bytes() <= encoding::most_text_bytes(texts->packed.size()), "no more than promised");
+    Exactly<std::byte> text(texts->text_bytes());
+    static_cast<void>(encoding::unpack(*texts, text.span().data()));
+  }
+  require(rest.size() <= input.size(), "no more bytes than there are");
+}
+
+// The texts end at letters, so that few bytes make many of them.
+void check_texts(std::string_view input) {
+  Exactly<std::byte> text(input.size());
+  std::memcpy(text.span().data(), input.data(), input.size());
+  std::vector<std::uint32_t> ends;
+  for (std::size_t i = 0; i < input.size(); ++i)
+    if (input[i] % 4 == 0) ends.push_back(static_cast<std::uint32_t>(i + 1));
+  ends.push_back(static_cast<std::uint32_t>(input.size()));
+  std::vector<std::byte> bytes;
+  encoding::encode_texts(ends, text.span().data(), bytes);
+  bytes.resize(bytes.size() + encoding::kReadAhead);
+  std::span<const std::byte> rest(bytes);
+  const auto texts = encoding::take_texts(rest, ends.size());
+  require(texts && texts->ends == ends && rest.size() == encoding::kReadAhead, "the same ends");
+  Exactly<std::byte> unpacked(input.size());
+  require(encoding::unpack(*texts, unpacked.span().data()) && unpacked == text, "the same texts");
+}
+
 template <typename T>
 std::string bytes_of(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
@@ -68,6 +100,19 @@ template <typename T>
 std::string encoded(const std::vector<T>& values) {
   std::vector<std::byte> bytes;
   encoding::ColumnEncoder().encode(std::span<const T>(values), bytes);
+  bytes.resize(bytes.size() + encoding::kReadAhead);
+  return bytes_of(bytes);
+}
+
+std::string encoded_texts(std::size_t count, const std::string& text) {
+  std::vector<std::uint32_t> ends;
+  std::string all;
+  while (ends.size() < count) {
+    all += text + std::to_string(ends.size() % 3);
+    ends.push_back(static_cast<std::uint32_t>(all.size()));
+  }
+  std::vector<std::byte> bytes;
+  encoding::encode_texts(ends, std::as_bytes(std::span(all)).data(), bytes);
   bytes.resize(bytes.size() + encoding::kReadAhead);
   return bytes_of(bytes);
 }
@@ -102,6 +147,10 @@ std::vector<std::string> seed_inputs() {
       seeds.push_back(input_of(2, count, encoded(values)));
       seeds.push_back(input_of(5, count, bytes_of(values)));
     }
+    for (const char* text : {"", "a", "Grand Hotel of many words "}) {
+      seeds.push_back(input_of(6, count, encoded_texts(count, text)));
+      seeds.push_back(input_of(7, count, text + std::string(count, 'd') + text));
+    }
   }
   return seeds;
 }
@@ -122,7 +171,7 @@ std::vector<std::string> tokens() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace culmen::fuzz;
   std::string_view input(reinterpret_cast<const char*>(data), size);
-  const int check = take_byte(input) % 6;
+  const int check = take_byte(input) % 8;
   const std::size_t count = take_byte(input);
   if (check == 0) check_bytes<double>(input, count);
   if (check == 1) check_bytes<float>(input, count);
@@ -130,5 +179,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (check == 3) check_values<double>(input);
   if (check == 4) check_values<float>(input);
   if (check == 5) check_values<std::int64_t>(input);
+  if (check == 6) check_bytes_of_texts(input, count);
+  if (check == 7) check_texts(input);
   return 0;
 }
