@@ -3,14 +3,16 @@
 //   sizes [--rows=N] [--only=NAME,...] [--folder=PATH]
 //
 // A line each: bytes a row of each file of the saved index, and all of them beside 8 bytes for each value and id. Ids are
-// the numbers of the rows, "uneven" ones any 63 bits. The index is saved below the folder (by default the system's for temporary files) and
-// removed.
+// the numbers of the rows, "uneven" ones any 63 bits. Tables with fields have columns to filter by and to show, and a name for each row. The index is
+// saved below the folder (by default the system's for temporary files) and removed.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <random>
 #include <string>
 #include <string_view>
@@ -48,10 +50,24 @@ struct Columns {
   std::vector<Attribute> attributes;
   std::vector<std::vector<double>> values;
   std::vector<std::int64_t> ids;  // empty: the numbers of the rows
+  Labels names;                   // of the rows, or none
+  std::vector<Field> fields;
+  std::vector<std::vector<double>> numbers;  // of the fields that are no texts; NaN: missing
+  std::vector<Texts> texts;                  // of the others
 
   TableView view() const {
-    TableView view{values[0].size(), attributes, {}, ids, {}};
+    TableView view{values[0].size(), attributes, {}, ids, names.view()};
     for (const std::vector<double>& column : values) view.columns.emplace_back(column);
+    view.fields = fields;
+    auto number = numbers.begin();
+    auto text = texts.begin();
+    for (const Field& field : fields) {
+      if (field.is_text()) {
+        view.field_views.emplace_back((text++)->view());
+      } else {
+        view.field_views.emplace_back(ColumnView(*number++));
+      }
+    }
     return view;
   }
 };
@@ -150,6 +166,56 @@ Columns random_doubles(std::uint64_t rows) {
   return made(columns, rows);
 }
 
+// Words of syllables, the first ones drawn much more often.
+class Words {
+ public:
+  Words(std::size_t count, Random& random) {
+    static constexpr std::array kSyllables = {"ber", "lin", "ros", "en",  "al",  "mar", "ina",  "bel",  "la",
+                                              "vis", "ta",  "san", "ti",  "ago", "ver", "ona",  "bach", "hof",
+                                              "ton", "vil", "por", "ham", "sol", "lu",  "stein"};
+    while (words_.size() < count) {
+      std::string& word = words_.emplace_back();
+      for (std::uint64_t i = 2 + random() % 3; i > 0; --i) word += kSyllables[random() % kSyllables.size()];
+      word[0] = static_cast<char>(word[0] - 'a' + 'A');
+    }
+  }
+  const std::string& draw(Random& random) const {
+    const double place = std::pow(uniform(random), 3) * static_cast<double>(words_.size());
+    return words_[static_cast<std::size_t>(place)];
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+// The hotels with a name for each, and fields: cities, days, flags and coordinates to filter by, addresses to show.
+Columns hotels_with_fields(std::uint64_t rows) {
+  Columns table = hotels(rows);
+  Random random(3);
+  const Words kinds(30, random), names(20'000, random), cities(500, random), streets(3'000, random);
+  table.fields = {{"city", FieldRole::filter, {ColumnType::text}},
+                  {"opened", FieldRole::filter, {ColumnType::date}},
+                  {"wifi", FieldRole::filter, {ColumnType::boolean}},
+                  {"pool", FieldRole::filter, {ColumnType::boolean}},
+                  {"latitude", FieldRole::filter, {ColumnType::floating}},
+                  {"address", FieldRole::stored, {ColumnType::text}}};
+  table.numbers.resize(4);
+  table.texts.resize(2);
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const std::string& city = cities.draw(random);
+    table.names.append(kinds.draw(random) + " " + names.draw(random) + (random() % 2 == 0 ? " " + city : ""));
+    table.texts[0].texts.append(city);
+    table.numbers[0].push_back(std::floor(17'500 + 2'900 * uniform(random)));
+    table.numbers[1].push_back(uniform(random) < 0.8 ? 1 : 0);
+    table.numbers[2].push_back(uniform(random) < 0.2 ? 1 : 0);
+    table.numbers[3].push_back(uniform(random) < 0.05 ? std::numeric_limits<double>::quiet_NaN()
+                                                      : rounded(36 + 24 * uniform(random), 4));
+    table.texts[1].texts.append(streets.draw(random) + " " + std::to_string(1 + random() % 200) + ", " +
+                                std::to_string(10'000 + random() % 90'000) + " " + city);
+  }
+  return table;
+}
+
 Columns with_uneven_ids(Columns table) {
   Random random(2);
   while (table.ids.size() < table.values[0].size())
@@ -159,8 +225,8 @@ Columns with_uneven_ids(Columns table) {
 
 // Of the files of one index.
 struct Sizes {
-  double leaves = 0, nodes = 0, ids = 0, rest = 0;
-  double all() const { return leaves + nodes + ids + rest; }
+  double leaves = 0, nodes = 0, ids = 0, labels = 0, fields = 0, rest = 0;
+  double all() const { return leaves + nodes + ids + labels + fields + rest; }
 };
 
 Sizes sizes_of(const fs::path& directory) {
@@ -168,10 +234,12 @@ Sizes sizes_of(const fs::path& directory) {
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();
     const auto bytes = static_cast<double>(entry.file_size());
-    double& part = name.ends_with("-leaves")  ? sizes.leaves
-                   : name.ends_with("-nodes") ? sizes.nodes
-                   : name.ends_with("-ids")   ? sizes.ids
-                                              : sizes.rest;
+    double& part = name.ends_with("-leaves")   ? sizes.leaves
+                   : name.ends_with("-nodes")  ? sizes.nodes
+                   : name.ends_with("-ids")    ? sizes.ids
+                   : name.ends_with("-labels") ? sizes.labels
+                   : name.ends_with("-fields") ? sizes.fields
+                                               : sizes.rest;
     part += bytes;
   }
   return sizes;
@@ -188,10 +256,12 @@ int run(const Settings& settings) {
       {"weather", weather},
       {"counts", counts},
       {"hotels, uneven ids", [](std::uint64_t n) { return with_uneven_ids(hotels(n)); }},
+      {"hotels with fields", hotels_with_fields},
       {"random float32", random_floats},
       {"random float64", random_doubles}};
-  std::printf("%-20s %5s %4s %8s %8s %8s %8s %10s %10s %8s %8s\n", "table", "d", "type", "leaves", "nodes",
-              "ids", "bytes/row", "of 8(d+1)", "of stored", "build ms", "save ms");
+  std::printf("%-20s %5s %4s %8s %8s %8s %8s %8s %8s %10s %10s %8s %8s\n", "table", "d", "type", "leaves",
+              "nodes", "ids", "labels", "fields", "bytes/row", "of 8(d+1)", "of stored", "build ms",
+              "save ms");
   for (const Kind& kind : kinds) {
     if (!settings.only.empty() && std::ranges::find(settings.only, kind.name) == settings.only.end())
       continue;
@@ -208,10 +278,11 @@ int run(const Settings& settings) {
     const auto rows = static_cast<double>(settings.rows);
     const auto d = static_cast<double>(table.values.size());
     const bool is_float32 = index.info().value_type == ValueType::float32;
-    std::printf("%-20s %5.0f %4s %8.2f %8.2f %8.2f %8.2f %10.3f %10.3f %8.0f %8.0f\n", kind.name.c_str(), d,
-                is_float32 ? "f32" : "f64", sizes.leaves / rows, sizes.nodes / rows, sizes.ids / rows,
-                sizes.all() / rows, sizes.all() / rows / (8 * (d + 1)),
-                sizes.all() / rows / ((is_float32 ? 4 : 8) * d + 8), build_ms, save_ms);
+    std::printf("%-20s %5.0f %4s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %10.3f %10.3f %8.0f %8.0f\n",
+                kind.name.c_str(), d, is_float32 ? "f32" : "f64", sizes.leaves / rows, sizes.nodes / rows,
+                sizes.ids / rows, sizes.labels / rows, sizes.fields / rows, sizes.all() / rows,
+                sizes.all() / rows / (8 * (d + 1)), sizes.all() / rows / ((is_float32 ? 4 : 8) * d + 8),
+                build_ms, save_ms);
   }
   return 0;
 }
