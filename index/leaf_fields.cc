@@ -228,7 +228,7 @@ std::vector<std::byte> LeafFieldsBuilder::encode() const {
 
 namespace {
 
-// Checks LeafFields of a file, whose bytes may be anything.
+// Checks LeafFields whose bytes may be anything.
 class Checker {
  public:
   Checker(std::span<const std::byte> bytes, std::size_t num_rows) : bytes_(bytes), num_rows_(num_rows) {}

@@ -1,5 +1,6 @@
 // LeafFields: what a leaf holds besides its attributes' values and ids, in one allocation: which values are missing,
-// and the filter and stored columns. It is written once and then only read; the same bytes are in memory and in files.
+// and the filter and stored columns. It is written once and then only read. Files hold the same in fewer bytes
+// (index/storage/field_codec.h).
 //
 // Keys of a filter column are packed: each as its difference to the smallest of the leaf, in 0, 1, 2, 4 or 8 bytes, so
 // that a mask of rows is computed by comparing the packed numbers themselves. A leaf without gaps in an index without
@@ -199,7 +200,7 @@ class LeafFieldsBuilder {
   std::vector<AttributeGaps> gaps_;
 };
 
-// What is wrong with LeafFields that were read from a file, for a leaf of `num_rows` rows; empty if nothing is. Checks
+// What is wrong with LeafFields of any bytes, for a leaf of `num_rows` rows; empty if nothing is. Checks
 // all that readers rely on: offsets, lengths, bitmaps, zones, codes below the size of their dictionary.
 std::string_view fault_of_leaf_fields(std::span<const std::byte> bytes, std::size_t num_rows,
                                       std::size_t num_attributes, std::span<const Field> fields,

@@ -111,9 +111,9 @@ const Thresholds& Snapshot::thresholds() const {
 const Quantiles& Snapshot::known_quantiles() const {
   if (quantiles == nullptr)
     throw InvalidArgument(
-        "the index has no quantiles, which Scale::rank needs: it was built without rows, or by an earlier "
-        "program; "
-        "build it again from its rows");
+        "the index has no quantiles, which Scale::rank needs: it was built without rows; build it again from "
+        "its "
+        "rows");
   return *quantiles;
 }
 

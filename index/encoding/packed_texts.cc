@@ -12,8 +12,8 @@
 namespace culmen::encoding {
 namespace {
 
-// The higher levels take twice as long and more for a few per cent of the texts of a leaf.
-constexpr int kLevel = 3;
+// Level 3 makes the texts of a leaf 3 % shorter in a quarter more time, higher levels little more in much more.
+constexpr int kLevel = 1;
 
 template <typename Context, std::size_t (*kFree)(Context*)>
 struct Free {

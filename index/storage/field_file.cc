@@ -5,21 +5,29 @@
 #include <string_view>
 
 #include "index/snapshot_fields.h"
+#include "index/storage/field_codec.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
 
 // Allocates memory for a leaf's fields only after its frame was checked.
-void take_fields(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
-                 std::span<const std::uint32_t> dictionary_sizes, const FrameFileReader& file, Snapshot& s) {
+std::uint64_t take_fields(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
+                          std::span<const std::uint32_t> dictionary_sizes, const FrameFileReader& file,
+                          Snapshot& s) {
   const auto check = [&](std::string_view fault) {
     if (!fault.empty()) throw_damaged(file.path(), frame.offset + sizeof(FrameHeader), std::string(fault));
   };
-  const std::span<const std::byte> fields(payload, frame.bytes);
-  if (fields.empty() && s.fields.empty()) return;
-  check(fault_of_leaf_fields(fields, s.leaf(leaf).num_rows, s.attributes.size(), s.fields, dictionary_sizes));
-  check(fault_of_gaps(s, leaf, LeafFields(payload)));
+  if (frame.bytes == 0 && s.fields.empty()) return 0;
+  const std::uint32_t num_rows = s.arena->leaf(leaf).num_rows;
+  const auto value = [&](std::size_t attribute, std::size_t row) {
+    return s.value(leaf * static_cast<std::uint64_t>(s.leaf_rows) + row, static_cast<int>(attribute));
+  };
+  std::vector<std::byte> fields;
+  check(FieldDecoder(s.attributes.size(), s.fields).decode({payload, frame.bytes}, num_rows, value, fields));
+  check(fault_of_leaf_fields(fields, num_rows, s.attributes.size(), s.fields, dictionary_sizes));
+  check(fault_of_gaps(s, leaf, LeafFields(fields.data())));
   s.arena->set_fields(leaf, fields);
+  return fields.size();
 }
 
 void read_fields(const LeafFrames& frames, FrameFileReader& file, Snapshot& s) {

@@ -18,7 +18,7 @@ namespace culmen::storage {
 static_assert(std::endian::native == std::endian::little,
               "index files are little-endian and are read without conversion");
 
-inline constexpr std::uint32_t kFormatVersion = 9;
+inline constexpr std::uint32_t kFormatVersion = 10;
 // The alignment of frames, and of the sections of a leaf: a cache line, any vector.
 inline constexpr std::uint64_t kAlignment = 64;
 

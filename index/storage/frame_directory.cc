@@ -44,13 +44,23 @@ FrameExtent DirectoryFrames::extent_from(std::uint64_t part, std::uint64_t first
   return {first_offset + part * stride, directory_bytes(frames_in(part)), kDirectoryLevel};
 }
 
-void write_sized_frames(std::uint64_t num_frames, std::uint64_t most_payload_bytes, const MakePayload& make,
-                        FrameFileWriter& file) {
-  const std::uint64_t at_once = std::max<std::uint64_t>(1, kPayloadBytesAtOnce / most_payload_bytes);
+std::vector<FrameExtent> append_sized_frames(std::uint64_t num_frames,
+                                             const std::function<std::uint64_t(std::uint64_t)>& about_bytes,
+                                             const MakePayload& make, FrameFileWriter& file) {
   std::vector<FrameExtent> extents;
   extents.reserve(num_frames);
-  for (std::uint64_t first = 0; first < num_frames; first += at_once)
-    append_frames(first, std::min(first + at_once, num_frames), make, file, extents);
+  for (std::uint64_t first = 0, end = 0; first < num_frames; first = end) {
+    std::uint64_t bytes = about_bytes(end++);
+    while (end < num_frames && (bytes += about_bytes(end)) <= kPayloadBytesAtOnce) ++end;
+    append_frames(first, end, make, file, extents);
+  }
+  return extents;
+}
+
+void write_sized_frames(std::uint64_t num_frames, std::uint64_t most_payload_bytes, const MakePayload& make,
+                        FrameFileWriter& file) {
+  const std::vector<FrameExtent> extents = append_sized_frames(
+      num_frames, [=](std::uint64_t) { return most_payload_bytes; }, make, file);
   const DirectoryFrames directory(num_frames);
   if (num_frames == 0) return;
   const std::uint64_t first_offset = file.bytes();

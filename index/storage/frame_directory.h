@@ -39,6 +39,12 @@ class DirectoryFrames {
 // Appends the payload of a frame to no bytes.
 using MakePayload = std::function<void(std::uint64_t number, std::vector<std::byte>& payload)>;
 
+// Appends the first frames of a file, and returns where they are. Many threads call make(number, payload); about_bytes(number) says how much memory
+// that takes, so that only so many are made at a time.
+std::vector<FrameExtent> append_sized_frames(std::uint64_t num_frames,
+                                             const std::function<std::uint64_t(std::uint64_t)>& about_bytes,
+                                             const MakePayload& make, FrameFileWriter& file);
+
 // Writes `num_frames` frames and their directory. Many threads call make(number, payload). The file was made for
 // DirectoryFrames(num_frames).num_frames_with_directory() frames.
 void write_sized_frames(std::uint64_t num_frames, std::uint64_t most_payload_bytes, const MakePayload& make,

@@ -1,27 +1,24 @@
-#include <algorithm>
+#include <string>
+#include <string_view>
 
+#include "index/storage/label_codec.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
 
-bool label_ends_are_good(std::span<const std::byte> payload, std::uint64_t leaf_rows) {
-  const std::uint64_t end_bytes = leaf_rows * sizeof(std::uint32_t);
-  if (payload.size() < end_bytes) return false;
-  const auto* ends = reinterpret_cast<const std::uint32_t*>(payload.data());
-  bool good = ends[leaf_rows - 1] == payload.size() - end_bytes;
-  for (std::uint64_t r = 1; r < leaf_rows; ++r) good &= ends[r - 1] <= ends[r];
-  return good;
-}
-
 // Allocates memory for a leaf's labels only after its frame was checked.
-void take_labels(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
-                 const FrameFileReader& file, Snapshot& s) {
-  const LeafShape& shape = s.arena->shape();
-  const std::span<const std::byte> labels(payload, frame.bytes);
-  if (!label_ends_are_good(labels, shape.leaf_rows))
-    throw_damaged(file.path(), frame.offset + sizeof(FrameHeader),
-                  "the labels overlap or exceed their frame");
-  std::ranges::copy(labels, s.arena->allocate_labels(leaf, labels.size() - shape.label_end_bytes()).data());
+std::uint64_t take_labels(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
+                          const FrameFileReader& file, Snapshot& s) {
+  std::uint64_t bytes = 0;
+  const auto allocate = [&](std::size_t text_bytes) {
+    const std::span<std::byte> labels = s.arena->allocate_labels(leaf, text_bytes);
+    bytes = labels.size();
+    return labels;
+  };
+  const std::string_view fault = decode_labels({payload, frame.bytes}, s.arena->leaf(leaf).num_rows,
+                                               s.arena->shape().leaf_rows, allocate);
+  if (!fault.empty()) throw_damaged(file.path(), frame.offset + sizeof(FrameHeader), std::string(fault));
+  return bytes;
 }
 
 void read_labels(const LeafFrames& frames, FrameFileReader& file, Snapshot& s) {

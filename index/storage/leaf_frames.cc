@@ -1,13 +1,28 @@
 #include "index/storage/leaf_frames.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "index/storage/field_codec.h"
+#include "index/storage/frame_directory.h"
+#include "index/storage/label_codec.h"
 
 namespace culmen::storage {
 namespace {
 
-std::span<const std::byte> payload_of(const Snapshot& s, FileKind kind, std::uint32_t leaf) {
-  return kind == FileKind::labels ? std::as_const(*s.arena).labels(leaf) : s.leaf_fields(leaf).bytes();
+std::span<const std::byte> labels_of(const Snapshot& s, std::uint32_t leaf) {
+  return std::as_const(*s.arena).labels(leaf);
+}
+
+std::uint64_t bytes_in_memory(const Snapshot& s, FileKind kind, std::uint32_t leaf) {
+  return kind == FileKind::labels ? labels_of(s, leaf).size() : s.leaf_fields(leaf).bytes().size();
+}
+
+void make_payload(const Snapshot& s, FileKind kind, std::uint32_t leaf, std::vector<std::byte>& payload) {
+  if (kind == FileKind::labels) {
+    encode_labels(labels_of(s, leaf), s.leaf(leaf).num_rows, payload);
+  } else {
+    encode_fields(s.leaf_fields(leaf), s.fields, payload);
+  }
 }
 
 }  // namespace
@@ -21,17 +36,17 @@ ExtentOf LeafFrames::extents() const {
   return [this](std::uint64_t leaf) { return FrameExtent{offsets_[leaf], payload_bytes_[leaf], 0}; };
 }
 
-LeafFrames leaf_frames(const Snapshot& s, FileKind kind) {
-  LeafFrames frames;
-  for (const std::uint32_t leaf : s.order().leaves) frames.add(payload_of(s, kind, leaf).size());
-  return frames;
-}
-
-void write_leaf_frames(const Snapshot& s, FileKind kind, const LeafFrames& frames, FrameFileWriter& file) {
+LeafFrames write_leaf_frames(const Snapshot& s, FileKind kind, FrameFileWriter& file) {
   const std::vector<std::uint32_t>& leaves = s.order().leaves;
-  file.write(frames.extents(), [&](std::uint64_t number, std::byte* payload) {
-    std::ranges::copy(payload_of(s, kind, leaves[number]), payload);
-  });
+  const std::vector<FrameExtent> extents = append_sized_frames(
+      leaves.size(), [&](std::uint64_t number) { return bytes_in_memory(s, kind, leaves[number]); },
+      [&](std::uint64_t number, std::vector<std::byte>& payload) {
+        make_payload(s, kind, leaves[number], payload);
+      },
+      file);
+  LeafFrames frames;
+  for (const FrameExtent& extent : extents) frames.add(extent.payload_bytes);
+  return frames;
 }
 
 void read_leaf_frames(const LeafFrames& frames, FrameFileReader& file,

@@ -34,10 +34,8 @@ class LeafFrames {
   std::vector<std::uint64_t> offsets_ = {kFirstFrameOffset};  // [size + 1]
 };
 
-// kind: labels or fields.
-LeafFrames leaf_frames(const Snapshot& snapshot, FileKind kind);
-void write_leaf_frames(const Snapshot& snapshot, FileKind kind, const LeafFrames& frames,
-                       FrameFileWriter& file);
+// kind: labels or fields. Returns where the frames are.
+LeafFrames write_leaf_frames(const Snapshot& snapshot, FileKind kind, FrameFileWriter& file);
 
 // Reads the whole file. Many threads call use(leaf, payload).
 void read_leaf_frames(const LeafFrames& frames, FrameFileReader& file,

@@ -427,7 +427,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path, WithQu
   Manifest manifest;
   manifest.snapshot = {all.hex<Uuid>("uuid"), all.count("snapshot", kMaxNumber, 1)};
   // Earlier programs did not write it. Each of their snapshots counts as an index of its own.
-  manifest.index_uuid = all.has("index_uuid") ? all.hex<Uuid>("index_uuid") : manifest.snapshot.uuid;
+  manifest.index_uuid = all.hex<Uuid>("index_uuid");
   manifest.version = all.count("version", kMaxVersion);
   manifest.next_id = all.integer("next_id", std::numeric_limits<std::int64_t>::min(),
                                  std::numeric_limits<std::int64_t>::max());

@@ -14,8 +14,10 @@
 #include "index/field_key.h"
 #include "index/storage/current.h"
 #include "index/storage/directory_files.h"
+#include "index/storage/field_codec.h"
 #include "index/storage/frame_directory.h"
 #include "index/storage/id_file.h"
+#include "index/storage/label_codec.h"
 #include "index/storage/leaf_codec.h"
 #include "index/storage/snapshot_files.h"
 
@@ -288,10 +290,13 @@ class RowSalvager {
   template <typename T>
   void take_rows(std::uint64_t leaf, const FrameExtent& extent, const LeafRecord& record) {
     const std::uint64_t leaf_rows = this->leaf_rows();
-    const std::byte* label_frame = manifest_.has_labels ? read_label_frame(leaf, record) : nullptr;
-    if (label_frame == nullptr && texts_are_ids()) return;
-    const std::optional<LeafFields> fields = read_fields(leaf, record);
+    const bool has_labels = manifest_.has_labels && read_label_frame(leaf, record);
+    if (!has_labels && texts_are_ids()) return;
     const T* values = reinterpret_cast<const T*>(values_.data());
+    const std::optional<LeafFields> fields =
+        read_fields(leaf, record, [&](std::size_t attribute, std::size_t row) {
+          return static_cast<double>(values[attribute * leaf_rows + row]);
+        });
     std::uint64_t num_bad = 0;
     for (std::uint64_t row = 0; row < record.num_rows; ++row) {
       bool good = true;
@@ -310,7 +315,7 @@ class RowSalvager {
         const auto bytes = std::as_bytes(std::span(&saved, 1));
         found_.columns[i].insert(found_.columns[i].end(), bytes.begin(), bytes.end());
       }
-      if (manifest_.has_labels) add_label(label_frame, row);
+      if (manifest_.has_labels) add_label(has_labels, row);
       for (std::size_t f = 0; f < found_.fields.size(); ++f) add_field(fields, f, row);
     }
     if (num_bad > 0)
@@ -342,23 +347,28 @@ class RowSalvager {
     return {file.read(leaf, {frame.offset, frame.bytes, 0}), frame.bytes};
   }
 
-  // Returns null and adds a line if the frame is damaged.
-  const std::byte* read_label_frame(std::uint64_t leaf, const LeafRecord& record) {
-    if (!labels_) return nullptr;
+  // Into label_bytes_. Returns false and adds a line if the frame is damaged.
+  bool read_label_frame(std::uint64_t leaf, const LeafRecord& record) {
+    if (!labels_) return false;
     try {
-      const std::span<const std::byte> frame = read_frame(*labels_, leaf, record.labels);
-      if (!label_ends_are_good(frame, leaf_rows()))
-        throw_damaged(labels_->path(), record.labels.offset, "the labels overlap or exceed their frame");
-      return frame.data();
+      const auto allocate = [this](std::size_t text_bytes) {
+        label_bytes_.resize(manifest_.leaf_shape().label_end_bytes() + text_bytes);
+        return std::span(label_bytes_);
+      };
+      const std::string_view fault =
+          decode_labels(read_frame(*labels_, leaf, record.labels), record.num_rows, leaf_rows(), allocate);
+      if (!fault.empty()) throw_damaged(labels_->path(), record.labels.offset, std::string(fault));
+      return true;
     } catch (const Error& error) {
       bad_labels_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
                        (texts_are_ids() ? " rows, whose ids are there)" : " rows without their labels)"));
-      return nullptr;
+      return false;
     }
   }
 
   // Nothing, and a line, if the frame is damaged. Valid until the next call.
-  std::optional<LeafFields> read_fields(std::uint64_t leaf, const LeafRecord& record) {
+  std::optional<LeafFields> read_fields(std::uint64_t leaf, const LeafRecord& record,
+                                        const FieldDecoder::ValueOf& value) {
     if (!manifest_.has_file(FileKind::fields)) return LeafFields();
     if (!fields_) return std::nullopt;
     try {
@@ -367,10 +377,13 @@ class RowSalvager {
       std::vector<std::uint32_t> sizes;
       for (const DictionarySize& size : manifest_.dictionary_sizes)
         sizes.push_back(static_cast<std::uint32_t>(size.num_texts));
-      const std::string_view fault =
-          fault_of_leaf_fields(frame, record.num_rows, manifest_.attributes.size(), manifest_.fields, sizes);
+      const std::size_t num_attributes = manifest_.attributes.size();
+      std::string_view fault =
+          FieldDecoder(num_attributes, manifest_.fields).decode(frame, record.num_rows, value, field_bytes_);
+      if (fault.empty())
+        fault = fault_of_leaf_fields(field_bytes_, record.num_rows, num_attributes, manifest_.fields, sizes);
       if (!fault.empty()) throw_damaged(fields_->path(), record.fields.offset, std::string(fault));
-      const LeafFields fields(frame.data());
+      const LeafFields fields(field_bytes_.data());
       if (std::ranges::any_of(fields.gaps(),
                               [this](const auto& gaps) { return is_never_missing(gaps.attribute); }))
         throw_damaged(fields_->path(), record.fields.offset,
@@ -408,9 +421,9 @@ class RowSalvager {
     }
   }
 
-  void add_label(const std::byte* frame, std::uint64_t row) {
-    if (frame != nullptr) {
-      const auto* ends = reinterpret_cast<const std::uint32_t*>(frame);
+  void add_label(bool is_there, std::uint64_t row) {
+    if (is_there) {
+      const auto* ends = reinterpret_cast<const std::uint32_t*>(label_bytes_.data());
       const auto* text = reinterpret_cast<const char*>(ends + leaf_rows());
       found_.label_text.insert(found_.label_text.end(), text + (row == 0 ? 0 : ends[row - 1]),
                                text + ends[row]);
@@ -423,6 +436,7 @@ class RowSalvager {
   const LeafCodec codec_;
   std::vector<std::byte> values_;  // of the leaf that is being read
   std::vector<std::int64_t> ids_;
+  std::vector<std::byte> label_bytes_, field_bytes_;  // as in memory
   std::optional<LoneFrameReader> leaves_, labels_, fields_, dictionaries_;
   std::optional<DroppedLines> bad_leaves_, bad_rows_, bad_labels_, bad_fields_;
   std::vector<std::int64_t> repeated_;  // ids that occur more than once, ascending

@@ -65,19 +65,22 @@ std::uint64_t SlotFiles::read_node(std::size_t node, bool is_beside) {
 std::uint64_t SlotFiles::read_labels(std::size_t leaf) {
   FrameFileReader& file = files_[FileKind::labels];
   const LeafFrame frame = checked_frame(FileKind::labels, leaf);
-  file.read_one(leaf, extent_of(frame),
-                [&](const std::byte* payload) { take_labels(frame, leaf, payload, file, snapshot_); });
-  return frame.bytes;
+  std::uint64_t bytes = 0;
+  file.read_one(leaf, extent_of(frame), [&](const std::byte* payload) {
+    bytes = take_labels(frame, leaf, payload, file, snapshot_);
+  });
+  return bytes;
 }
 
 std::uint64_t SlotFiles::read_fields(std::size_t leaf) {
   if (!files_.has(FileKind::fields)) return 0;
   FrameFileReader& file = files_[FileKind::fields];
   const LeafFrame frame = checked_frame(FileKind::fields, leaf);
+  std::uint64_t bytes = 0;
   file.read_one(leaf, extent_of(frame), [&](const std::byte* payload) {
-    take_fields(frame, leaf, payload, dictionary_sizes_, file, snapshot_);
+    bytes = take_fields(frame, leaf, payload, dictionary_sizes_, file, snapshot_);
   });
-  return frame.bytes;
+  return bytes;
 }
 
 void SlotFiles::read_every_slot() {

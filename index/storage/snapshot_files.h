@@ -25,9 +25,6 @@ struct FramesOfLeaves {
   LeafFrames labels, fields;
 };
 
-// Returns true if the ends of a leaf's labels ascend and the last one is the end of the text.
-bool label_ends_are_good(std::span<const std::byte> payload, std::uint64_t leaf_rows);
-
 void write_leaves(const Snapshot& snapshot, const FramesOfLeaves& frames, bool has_fields_file,
                   FrameFileWriter& file);
 void write_nodes(const Snapshot& snapshot, FrameFileWriter& file);
@@ -43,15 +40,15 @@ ExtentOf frames_of_partitions(const Manifest& manifest);
 std::vector<std::uint32_t> read_partitions(const Manifest& manifest, FrameFileReader& file,
                                            Snapshot& snapshot);
 // Leaves and nodes: leaf_reader.h, node_reader.h.
-// A leaf's labels, from its frame.
-void take_labels(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
-                 const FrameFileReader& file, Snapshot& snapshot);
+// A leaf's labels, from its frame. Needs the leaf. Returns the bytes of memory that they take.
+std::uint64_t take_labels(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
+                          const FrameFileReader& file, Snapshot& snapshot);
 void read_labels(const LeafFrames& frames, FrameFileReader& file, Snapshot& snapshot);
 void read_dictionaries(const Manifest& manifest, FrameFileReader& file, Snapshot& snapshot);
-// A leaf's fields, from its frame. Needs the leaf and the dictionaries.
-void take_fields(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
-                 std::span<const std::uint32_t> dictionary_sizes, const FrameFileReader& file,
-                 Snapshot& snapshot);
+// A leaf's fields, from its frame. Needs the leaf and the dictionaries. Returns the same.
+std::uint64_t take_fields(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
+                          std::span<const std::uint32_t> dictionary_sizes, const FrameFileReader& file,
+                          Snapshot& snapshot);
 void read_fields(const LeafFrames& frames, FrameFileReader& file, Snapshot& snapshot);
 // Reads nothing, but needs all fields.
 void check_has_gaps(const Manifest& manifest, const FrameFileReader& file, const Snapshot& snapshot);

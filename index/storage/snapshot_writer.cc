@@ -43,9 +43,8 @@ void SnapshotWriter::write_frame_files() {
   FramesOfLeaves frames;
   const auto write_of_leaves = [&](FileKind kind, LeafFrames& own) {
     if (!manifest_.has_file(kind)) return;
-    own = leaf_frames(snapshot_, kind);
     write_frame_file(kind, manifest_.num_leaves,
-                     [&](FrameFileWriter& file) { write_leaf_frames(snapshot_, kind, own, file); });
+                     [&](FrameFileWriter& file) { own = write_leaf_frames(snapshot_, kind, file); });
   };
   write_of_leaves(FileKind::labels, frames.labels);
   write_of_leaves(FileKind::fields, frames.fields);

@@ -93,7 +93,7 @@ TEST(Format, OfTheDocumentationCanBeRead) {
     files[name].assign(bytes.begin(), bytes.end());
   }
   const std::pair<const char*, std::size_t> sizes[] = {{"SNAP-1-leaves", 384}, {"SNAP-1-nodes", 896},
-                                                       {"SNAP-1-labels", 320}, {"SNAP-1-partitions", 256},
+                                                       {"SNAP-1-labels", 256}, {"SNAP-1-partitions", 256},
                                                        {"SNAP-1-ids", 384},    {"WAL-1", 512}};
   for (const auto& [name, size] : sizes) files[name] = bytes_in_docs(name, size);
   MemoryFileSystem system;

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +66,35 @@ TEST(RoundTrip, KeepsGapsAndFieldsOfAnyShape) {
                                              .gaps = gaps});
         EXPECT_EQ(difference(*after_round_trip(*snapshot), *snapshot), "") << rows << " rows, " << fields;
       }
+}
+
+// Files hold texts of many common words in fewer bytes, and the same texts always in the same.
+TEST(RoundTrip, KeepsLongTexts) {
+  const std::vector<double> values(500, 1);
+  Labels labels;
+  Texts notes;
+  for (std::size_t row = 0; row < values.size(); ++row) {
+    const std::string number = std::to_string(row * 7919 % values.size());
+    labels.append(row % 9 == 0 ? "" : "The Grand Hotel at the Lake, number " + number);
+    notes.texts.append("a note, which says little about the row " + number);
+    notes.validity.resize(row / 8 + 1);
+    if (row % 5 > 0) notes.validity[row / 8] |= static_cast<std::uint8_t>(1U << row % 8);
+  }
+  TableView table{values.size(), {{"a"}}, {values}, {}, labels.view()};
+  table.fields = {{"note", FieldRole::stored, {ColumnType::text}}};
+  table.field_views = {notes.view()};
+  const auto snapshot = bulk_load(table, {.leaf_rows = 48});
+  MemoryFileSystem system;
+  save(*snapshot, system, "index", false);
+  const std::shared_ptr<Snapshot> after = load(system, "index");
+  EXPECT_EQ(difference(*after, *snapshot), "");
+  const std::map<std::string, Bytes> files = system.files("index");
+  EXPECT_LT(files.at("SNAP-1-labels").size(), labels.bytes.size() / 2);
+  EXPECT_LT(files.at("SNAP-1-fields").size(), notes.texts.bytes.size() / 2);
+  MemoryFileSystem again;
+  save(*after, again, "index", false);
+  EXPECT_EQ(again.files("index").at("SNAP-1-labels").size(), files.at("SNAP-1-labels").size());
+  EXPECT_EQ(again.files("index").at("SNAP-1-fields").size(), files.at("SNAP-1-fields").size());
 }
 
 TEST(RoundTrip, KeepsAnAttributeWithoutValues) {
