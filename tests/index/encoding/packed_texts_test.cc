@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "index/encoding/encode.h"
+
 namespace culmen::encoding {
 namespace {
 
@@ -123,6 +125,20 @@ TEST(PackedTexts, ThatAreDamagedAreRefused) {
   bytes = whole;
   set_packed_bytes(bytes, at, 96 * 11 + 1);
   EXPECT_FALSE(decoded_texts(bytes, texts.size()));
+}
+
+TEST(PackedTexts, HaveNoNegativeLengths) {
+  for (const std::int64_t second : {0, -2}) {
+    const std::vector<std::int64_t> lengths = {5, second, 4};
+    const auto text_bytes = static_cast<std::uint32_t>(9 + second);
+    std::vector<std::byte> bytes;
+    ColumnEncoder().encode(std::span<const std::int64_t>(lengths), bytes);
+    const std::size_t at = bytes.size();
+    bytes.resize(at + sizeof text_bytes + text_bytes + kReadAhead);
+    set_packed_bytes(bytes, at, text_bytes);
+    std::span<const std::byte> rest(bytes);
+    EXPECT_EQ(take_texts(rest, lengths.size()).has_value(), second == 0);
+  }
 }
 
 TEST(PackedTexts, OfFewBytesDoNotClaimToBeLong) {
