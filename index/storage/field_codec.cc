@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -25,6 +26,25 @@ bool is_floating(const Field& field) {
 
 std::size_t bitmap_bytes(std::size_t num_rows) {
   return (num_rows + 7) / 8;
+}
+
+bool are_values_of(const Field&, std::span<const double> values, std::uint32_t) {
+  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+}
+
+bool are_values_of(const Field& field, std::span<const std::int64_t> values, std::uint32_t dictionary_size) {
+  std::int64_t end;  // of values from 0 on
+  switch (field.format.type) {
+    case ColumnType::text:
+      end = dictionary_size;
+      break;
+    case ColumnType::boolean:
+      end = 2;
+      break;
+    default:
+      return true;
+  }
+  return std::ranges::all_of(values, [end](std::int64_t value) { return value >= 0 && value < end; });
 }
 
 class FieldEncoder {
@@ -183,6 +203,7 @@ bool FieldDecoder::take_keys(std::size_t f, std::size_t num_present) {
   if (!column) return false;
   std::vector<T> values(num_present);
   encoding::decode(*column, values.data());
+  if (!are_values_of(fields_[f], std::span<const T>(values), dictionary_sizes_[f])) return false;
   const T* next = values.data();
   for (std::size_t row = 0; row < num_rows_; ++row) {
     if (is_missing(row)) continue;

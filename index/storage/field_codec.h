@@ -18,15 +18,19 @@ void encode_fields(const LeafFields& leaf, std::span<const Field> fields, std::v
 
 class FieldDecoder {
  public:
-  // The fields outlive it.
-  FieldDecoder(std::size_t num_attributes, std::span<const Field> fields)
-      : num_attributes_(num_attributes), fields_(fields), builder_(fields) {}
+  // Fields and sizes outlive it. dictionary_sizes: of each field, as of a snapshot.
+  FieldDecoder(std::size_t num_attributes, std::span<const Field> fields,
+               std::span<const std::uint32_t> dictionary_sizes)
+      : num_attributes_(num_attributes),
+        fields_(fields),
+        dictionary_sizes_(dictionary_sizes),
+        builder_(fields) {}
 
   // Of an attribute in a row, as stored.
   using ValueOf = std::function<double(std::size_t attribute, std::size_t row)>;
 
-  // Makes the bytes of LeafFields, which may still have other faults (fault_of_leaf_fields). Returns what is wrong with
-  // the payload; empty if nothing is.
+  // Returns what is wrong with the payload; empty if nothing is: then it has made LeafFields, in which fault_of_leaf_fields
+  // finds nothing either.
   std::string_view decode(std::span<const std::byte> payload, std::size_t num_rows, const ValueOf& value,
                           std::vector<std::byte>& leaf_fields);
 
@@ -44,6 +48,7 @@ class FieldDecoder {
 
   const std::size_t num_attributes_;
   const std::span<const Field> fields_;
+  const std::span<const std::uint32_t> dictionary_sizes_;
   LeafFieldsBuilder builder_;
   std::span<const std::byte> rest_;  // of the payload
   std::size_t num_rows_ = 0;

@@ -23,8 +23,8 @@ std::uint64_t take_fields(const LeafFrame& frame, std::uint64_t leaf, const std:
     return s.value(leaf * static_cast<std::uint64_t>(s.leaf_rows) + row, static_cast<int>(attribute));
   };
   std::vector<std::byte> fields;
-  check(FieldDecoder(s.attributes.size(), s.fields).decode({payload, frame.bytes}, num_rows, value, fields));
-  check(fault_of_leaf_fields(fields, num_rows, s.attributes.size(), s.fields, dictionary_sizes));
+  FieldDecoder decoder(s.attributes.size(), s.fields, dictionary_sizes);
+  check(decoder.decode({payload, frame.bytes}, num_rows, value, fields));
   check(fault_of_gaps(s, leaf, LeafFields(fields.data())));
   s.arena->set_fields(leaf, fields);
   return fields.size();

@@ -377,11 +377,8 @@ class RowSalvager {
       std::vector<std::uint32_t> sizes;
       for (const DictionarySize& size : manifest_.dictionary_sizes)
         sizes.push_back(static_cast<std::uint32_t>(size.num_texts));
-      const std::size_t num_attributes = manifest_.attributes.size();
-      std::string_view fault =
-          FieldDecoder(num_attributes, manifest_.fields).decode(frame, record.num_rows, value, field_bytes_);
-      if (fault.empty())
-        fault = fault_of_leaf_fields(field_bytes_, record.num_rows, num_attributes, manifest_.fields, sizes);
+      const std::string_view fault = FieldDecoder(manifest_.attributes.size(), manifest_.fields, sizes)
+                                         .decode(frame, record.num_rows, value, field_bytes_);
       if (!fault.empty()) throw_damaged(fields_->path(), record.fields.offset, std::string(fault));
       const LeafFields fields(field_bytes_.data());
       if (std::ranges::any_of(fields.gaps(),
