@@ -48,16 +48,20 @@ class BulkLoader {
         options_(options),
         order_(order),
         files_(std::move(files)),
-        keyed_rows_(given.num_rows, given.num_rows, page_size(), files_) {}
+        keyed_rows_(num_keyed_rows(), num_keyed_rows(), PageSize::huge, files_) {}
 
   std::shared_ptr<Snapshot> run() {
     start();
-    order_ == Arrangement::by_key ? key_rows() : number_rows();
+    if (order_ == Arrangement::by_key) {
+      key_rows();
+    } else {
+      partition_first_ = {0, table_.num_rows};
+    }
     cut_leaves();
     fill_leaves();
     load_fields(*snapshot_, given_, coded_, filled_.stats().has_gaps,
                 [this](std::size_t leaf, std::uint32_t position) {
-                  return keyed_rows_[leaf_first_[leaf] + position].row;
+                  return row_at(leaf_first_[leaf] + position);
                 });
     stack_levels(*snapshot_);
     write_node_zone_maps(*snapshot_);
@@ -89,11 +93,21 @@ class BulkLoader {
     return table_.ids.empty() ? static_cast<std::int64_t>(row) : table_.ids[row];
   }
   // Few rows as they come must not take some huge pages.
-  PageSize page_size() const { return order_ == Arrangement::by_key ? PageSize::huge : PageSize::small; }
+  PageSize page_size() const {
+    constexpr std::uint64_t kManyBytes = 8 << 20;
+    const LeafShape shape = snapshot_->leaf_shape();
+    const std::uint64_t bytes =
+        table_.num_rows * (sizeof(std::int64_t) + shape.num_attributes * shape.value_bytes);
+    return order_ == Arrangement::by_key || bytes >= kManyBytes ? PageSize::huge : PageSize::small;
+  }
+  std::uint64_t num_keyed_rows() const { return order_ == Arrangement::by_key ? given_.num_rows : 0; }
+  // The row at a position in the order of the leaves.
+  std::uint64_t row_at(std::uint64_t position) const {
+    return order_ == Arrangement::by_key ? keyed_rows_[position].row : position;
+  }
   std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->leaf_rows); }
 
   void start();
-  void number_rows();
   void key_rows();
   void count_partitions();
   void scatter_rows();
@@ -125,10 +139,10 @@ class BulkLoader {
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<CodedColumn> coded_;
   Array<double> cluster_values_;  // [num_rows] if the build is clustered
-  PageBuffer<KeyedRow> keyed_rows_;
-  std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] position in keyed_rows_
+  PageBuffer<KeyedRow> keyed_rows_;             // [num_rows]; empty if rows stay as given
+  std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] positions in the order of the leaves
   std::vector<LeafHeader> leaves_;
-  std::vector<std::uint64_t> leaf_first_;  // position in keyed_rows_ of each leaf's first row
+  std::vector<std::uint64_t> leaf_first_;  // position of each leaf's first row
 };
 
 // A table without ids has its row numbers as ids.
@@ -150,11 +164,6 @@ void BulkLoader::start() {
   } else {
     snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan);
   }
-}
-
-void BulkLoader::number_rows() {
-  for (std::uint64_t row = 0; row < table_.num_rows; ++row) keyed_rows_[row] = {0, row};
-  partition_first_ = {0, table_.num_rows};
 }
 
 void BulkLoader::key_rows() {
@@ -202,7 +211,7 @@ void BulkLoader::scatter_rows() {
 void BulkLoader::sort_rows() {
   report("sorting", 0);
   std::vector<std::uint64_t> next(partition_first_.begin(), partition_first_.end() - 1);
-  PageBuffer<KeyedRow> sorted(keyed_rows_.size(), keyed_rows_.size(), page_size(), files_);
+  PageBuffer<KeyedRow> sorted(keyed_rows_.size(), keyed_rows_.size(), PageSize::huge, files_);
   for (const KeyedRow& row : keyed_rows_.span()) sorted[next[partition_of(row.key)]++] = row;
   keyed_rows_ = std::move(sorted);
   const auto comes_before = [this](const KeyedRow& a, const KeyedRow& b) {
@@ -250,7 +259,7 @@ void BulkLoader::fill_leaf(std::uint32_t leaf, Scratch& scratch) {
   rows.resize(header.num_rows);
   std::int64_t* ids = s.arena->ids(leaf);
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    rows[r] = keyed_rows_[leaf_first_[leaf] + r].row;
+    rows[r] = row_at(leaf_first_[leaf] + r);
     ids[r] = id_of(rows[r]);
   }
   header.min_id = *std::min_element(ids, ids + rows.size());
@@ -311,7 +320,7 @@ void BulkLoader::copy_labels() {
   if (!snapshot_->has_labels) return;
   Snapshot& s = *snapshot_;
   tbb::parallel_for(std::size_t{0}, leaves_.size(), [&](std::size_t leaf) {
-    const auto label = [&](std::uint64_t r) { return table_.labels[keyed_rows_[leaf_first_[leaf] + r].row]; };
+    const auto label = [&](std::uint64_t r) { return table_.labels[row_at(leaf_first_[leaf] + r)]; };
     write_labels(*s.arena, leaf, leaves_[leaf].num_rows, label);
   });
 }

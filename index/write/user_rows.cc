@@ -42,6 +42,21 @@ void UserField::add(const FieldValue& value) {
   end_row(true);
 }
 
+void UserField::add(const UserField& other, std::size_t row) {
+  const bool is_present = other.validity_.empty() || (other.validity_[row / 8] >> row % 8 & 1) != 0;
+  if (!is_present) {
+    add_missing();
+  } else if (field_.is_text()) {
+    const std::uint64_t start = other.offsets_[row];
+    add_text({other.text_.data() + start, static_cast<std::size_t>(other.offsets_[row + 1] - start)});
+  } else if (field_.format.type == ColumnType::floating) {
+    doubles_.push_back(other.doubles_[row]);
+    end_row(true);
+  } else {
+    add_key(other.integers_[row]);
+  }
+}
+
 FieldView UserField::view() const {
   const Validity validity = {validity_.empty() ? nullptr : validity_.data()};
   if (field_.is_text()) return TextView{{text_, offsets_}, validity};
@@ -149,6 +164,18 @@ void UserRows<T>::add_rows(const Change& change) {
     for (std::size_t r = 0; r < change.num_rows(); ++r)
       columns_[i][first + r] = static_cast<T>(oriented(values[r], preference));
   }
+}
+
+template <typename T>
+void UserRows<T>::add_rows(const UserRows& other, std::span<const std::uint32_t> rows) {
+  reserve(num_rows() + rows.size());
+  for (const std::uint32_t row : rows) {
+    ids_.push_back(other.ids_[row]);
+    if (like_.has_labels) add_label(other.labels_.view()[row]);
+    for (std::size_t f = 0; f < fields_.size(); ++f) fields_[f].add(other.fields_[f], row);
+  }
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    for (const std::uint32_t row : rows) columns_[i].push_back(other.columns_[i][row]);
 }
 
 template <typename T>
