@@ -59,10 +59,9 @@ class BulkLoader {
     }
     cut_leaves();
     fill_leaves();
-    load_fields(*snapshot_, given_, coded_, filled_.stats().has_gaps,
-                [this](std::size_t leaf, std::uint32_t position) {
-                  return row_at(leaf_first_[leaf] + position);
-                });
+    load_fields(
+        *snapshot_, given_, coded_, filled_.stats().has_gaps,
+        [this](std::size_t leaf, std::uint32_t position) { return row_at(leaf_first_[leaf] + position); });
     stack_levels(*snapshot_);
     write_node_zone_maps(*snapshot_);
     copy_labels();
@@ -138,7 +137,7 @@ class BulkLoader {
   std::optional<ScatteredTable> scattered_;
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<CodedColumn> coded_;
-  Array<double> cluster_values_;  // [num_rows] if the build is clustered
+  Array<double> cluster_values_;                // [num_rows] if the build is clustered
   PageBuffer<KeyedRow> keyed_rows_;             // [num_rows]; empty if rows stay as given
   std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] positions in the order of the leaves
   std::vector<LeafHeader> leaves_;

@@ -93,11 +93,9 @@ std::vector<std::uint32_t> RowsOfLog::rows_that_remain() const {
 std::shared_ptr<Snapshot> RowsOfLog::load() {
   if (!removed_rows_.empty()) {
     Rows remaining = no_rows(base_);
-    std::visit(
-        [&]<typename T>(UserRows<T>& rows) {
-          rows.add_rows(std::get<UserRows<T>>(rows_), rows_that_remain());
-        },
-        remaining);
+    std::visit([&]<typename T>(
+                   UserRows<T>& rows) { rows.add_rows(std::get<UserRows<T>>(rows_), rows_that_remain()); },
+               remaining);
     rows_ = std::move(remaining);
   }
   return std::visit([this](const auto& rows) { return load_as_they_come(rows, base_); }, rows_);

@@ -36,7 +36,7 @@ class UserField {
   // dictionary: null if the field has none.
   void add(const LeafFields& fields, std::size_t f, std::size_t row, const Dictionary* dictionary);
   void add(const FieldChange& change, std::size_t row);
-  void add(const FieldValue& value);  // of a row as users get it
+  void add(const FieldValue& value);                  // of a row as users get it
   void add(const UserField& other, std::size_t row);  // of the same field
 
   FieldView view() const;
