@@ -5,19 +5,31 @@
 #include <string>
 #include <utility>
 
+#include "base/huge_block.h"
 #include "culmen/error.h"
 #include "index/write/reload.h"
 
 namespace culmen {
 
-RowsOfLog::RowsOfLog(const Snapshot& base, std::uint64_t log_bytes) : base_(base), rows_(no_rows(base)) {
+namespace {
+
+// Of a log of many rows. Below, huge pages would be filled in vain.
+std::shared_ptr<ArrayMemory> memory_of_rows(std::uint64_t log_bytes) {
+  constexpr std::uint64_t kManyBytes = 4 << 20;
+  return log_bytes < kManyBytes ? nullptr : std::make_shared<HugeBlock>(log_bytes);
+}
+
+}  // namespace
+
+RowsOfLog::RowsOfLog(const Snapshot& base, std::uint64_t log_bytes)
+    : base_(base), rows_(no_rows(base, memory_of_rows(log_bytes))) {
   const LeafShape shape = base.leaf_shape();
   const std::uint64_t row_bytes = sizeof(std::int64_t) + shape.num_attributes * shape.value_bytes;
   std::visit([&](auto& rows) { rows.reserve(log_bytes / row_bytes); }, rows_);
 }
 
-RowsOfLog::Rows RowsOfLog::no_rows(const Snapshot& base) {
-  return visit_value_type(base, [&]<typename T>(T) { return Rows(UserRows<T>(base.metadata())); });
+RowsOfLog::Rows RowsOfLog::no_rows(const Snapshot& base, const std::shared_ptr<ArrayMemory>& memory) {
+  return visit_value_type(base, [&]<typename T>(T) { return Rows(UserRows<T>(base.metadata(), memory)); });
 }
 
 std::size_t RowsOfLog::num_rows() const {

@@ -41,7 +41,7 @@ class RowsOfLog {
     std::uint32_t row;  // kNoRow: it was removed last
   };
 
-  static Rows no_rows(const Snapshot& base);
+  static Rows no_rows(const Snapshot& base, const std::shared_ptr<ArrayMemory>& memory = nullptr);
   void know_all_rows();
   Known* find(std::int64_t id);
   void know(std::int64_t id, std::uint32_t row);

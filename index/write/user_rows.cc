@@ -1,5 +1,6 @@
 #include "index/write/user_rows.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <variant>
@@ -159,10 +160,10 @@ void UserRows<T>::add_rows(const Change& change) {
   for (std::size_t i = 0; i < columns_.size() && change.num_rows() > 0; ++i) {
     const T* values = reinterpret_cast<const T*>(change.value(0, i, sizeof(T)));
     const Preference preference = like_.attributes[i].preference;
-    const std::size_t first = columns_[i].size();
-    columns_[i].resize(first + change.num_rows());
-    for (std::size_t r = 0; r < change.num_rows(); ++r)
-      columns_[i][first + r] = static_cast<T>(oriented(values[r], preference));
+    const auto first = columns_[i].insert(columns_[i].end(), values, values + change.num_rows());
+    if (preference == Preference::low)
+      std::transform(first, columns_[i].end(), first,
+                     [&](T value) { return static_cast<T>(oriented(value, preference)); });
   }
 }
 

@@ -63,7 +63,7 @@ TEST(LogBeside, HoldsWhatAMapHolds) {
     while (next_id < random.pick({20, 300, 3000})) rows[next_id++] = drawn_row(random, shape.num_attributes);
     MemoryFileSystem system;
     const std::shared_ptr<const Snapshot> base = touched(system, rows, shape);
-    LogBeside beside(base, random.pick({0u, 10'000u}));
+    LogBeside beside(base, random.pick({0u, 10'000u, 5u << 20}));
     std::vector<std::pair<std::shared_ptr<const Snapshot>, BesideRows>> versions;
     std::uint64_t number = base->version;
     for (int batches = random.between(1, 30); batches > 0; --batches) {
