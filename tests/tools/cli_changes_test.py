@@ -909,7 +909,7 @@ class UnsignedIdsTest(Case):
 class TextIdsTest(Case):
     """Ids that are texts: with commas, quotes and line ends in them, empty, beyond ASCII."""
 
-    IDS = ["B-2", "a,b", 'say "x"', "two\nlines", "", "é", "A-10", "A-9"]
+    IDS = ["B-2", "a,b", 'say "x"', '"x" is said', "two\nlines", "", "é", "A-10", "A-9"]
 
     def table(self, rows, name="table.csv"):
         text = io.StringIO()
@@ -961,7 +961,18 @@ class TextIdsTest(Case):
         self.assertEqual([row["id"] for row in answer["results"]], in_order[:5])
         self.assertNotIn("label", answer["results"][0])
         self.assertEqual(self.ids("--after", answer["after"]), in_order[5:])
+        self.check_cursors(in_order)
         self.assertIn('say "x"', self.culmen(*ask, "--format", "table")[0])
+
+    def check_cursors(self, in_order):
+        """Each place as CSV has it, and as the answer in JSON names it."""
+        for i, sku in enumerate(in_order):
+            csv_cell = '"' + sku.replace('"', '""') + '"'
+            self.assertEqual(self.ids("--after", f"1,{csv_cell}"), in_order[i + 1 :])
+            out = self.culmen("query", "index", "-w", "a=1", "--format", "json", "-k", i + 1)[0]
+            self.assertEqual(self.ids("--after", json.loads(out)["queries"][0]["after"]), in_order[i + 1 :])
+        for wrong in ('1,"a', '1,"a"b', '1,"'):
+            self.refused("query", "index", "-w", "a=1", "--after", wrong, code=2, says="in quotes, as in CSV")
 
     def test_changes(self):
         self.build()
