@@ -59,7 +59,7 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name, Id
 
 // A line of a file of texts that begins with a quote: a cell of CSV, which may go on in the next lines.
 std::string read_quoted(std::istream& in, std::string line, const std::string& place) {
-  constexpr std::size_t kMaxBytes = std::size_t{128} << 10;  // with doubled quotes; an id has up to 64 KiB
+  constexpr std::size_t kMaxBytes = 2 * kMaxTextIdBytes + 2;  // each one a quote
   for (std::string next;; line.append("\n").append(next)) {
     std::string_view rest = std::string_view(line).substr(1);
     if (const std::optional<std::string> text = take_quoted(rest)) {

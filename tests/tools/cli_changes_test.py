@@ -1027,6 +1027,10 @@ class TextIdsTest(Case):
         )
         self.culmen("build", "table.csv", "-o", "twice", "--id", "sku", "--duplicates", "last")
         self.assertEqual(self.culmen("get", "twice", "--ids", "x")[0], "sku,a\nx,3\n")
+        for name, text in ("table.jsonl", '{"sku": "x\\u0000", "a": 1}\n'), ("table.csv", f"sku,a\n{'x' * 40_000},1\n"):
+            self.write(name, text)
+            says = "table.csv:2: the id has 40000 bytes" if name == "table.csv" else "table.jsonl:1: the id has a NUL"
+            self.refused("build", name, "-o", "odd", "--id", "sku", code=3, says=says)
         self.write("table.csv", "sku,a,name\nx,1,n\n")
         self.refused("build", "table.csv", "-o", "named", "--id", "sku", "--label", "name", code=2,
                      says="has no labels besides")  # fmt: skip
