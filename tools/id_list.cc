@@ -47,7 +47,7 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name, Id
     const std::optional<std::int64_t> id = parse_id(text, type);
     if (!id)
       throw InputError(
-          fmt::format("{}:{}: expected {}, found '{}'", name, line_number, expected_of(type), text));
+fmt::format("{}:{}: expected {}, found {}", name, line_number, expected_of(type), quote_excerpt(text)));
     ids.push_back(*id);
   }
   if (in.bad()) throw IoError(fmt::format("cannot read {}", name));

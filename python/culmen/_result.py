@@ -6,7 +6,7 @@ import html
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -189,8 +189,24 @@ class Result(Tabular):
     def __iter__(self) -> Iterator[Row]:
         return iter(self._all())
 
-    def __getitem__(self, rank: int) -> Row:
+    @overload
+    def __getitem__(self, rank: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, rank: str) -> Any: ...
+
+    def __getitem__(self, rank: int | str) -> Any:
+        """A row by its place, or a column by its name, as to_dict has it."""
+        if isinstance(rank, str):
+            return self._column(rank)
         return self._all()[rank]
+
+    def _column(self, name: str) -> Any:
+        columns = self._columns()
+        if name not in columns:
+            names = list(columns)
+            raise KeyError(f"no column {name!r}{_core.did_you_mean(name, names)}; there are {', '.join(names)}")
+        return columns[name].to_numpy()
 
     def _all(self) -> list[Row]:
         if self._rows is None:

@@ -595,8 +595,11 @@ def test_ids_one_by_one():
     assert index.get(result.ids[0]).id == 9 and index.get(2**70) is None
     assert index.erase(result.ids[0]) == 1
     for wrong in (5.5, "5", None):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match=f"the ids of this index are integers, which {wrong!r} is not"):
             index.get(wrong)
+    for several in ([1, 2], np.arange(3), {5}):
+        with pytest.raises(TypeError, match="one id is expected here, not several"):
+            index.get(several)
     with pytest.raises(culmen.InputError, match="no value"):
         index.erase(np.ma.array([0, 1], mask=[0, 1]))
 
@@ -702,6 +705,8 @@ def test_columns_that_the_index_lacks_are_ignored_unless_one_may_be_misspelt():
         index.insert({"id": [4], "price": [7.0], "barnd": ["z"]})
     with pytest.raises(culmen.InvalidArgument, match="no column 'price'"):
         index.insert({"id": [4], "brand": ["z"]})
+    with pytest.raises(culmen.InvalidArgument, match="no column 'price'.*update changes some columns"):
+        index.upsert({"id": [2], "brand": ["z"]})
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9 \xff", "größe".encode()])
