@@ -44,7 +44,8 @@ void check_text_ids(const LabelsView& texts) {
   for (std::size_t row = 0; row + 1 < texts.offsets.size(); ++row)
     if (texts[row].size() > kMaxTextIdBytes)
       throw RowError(row, "the id has " + std::to_string(texts[row].size()) + " bytes, and at most " +
-                              std::to_string(kMaxTextIdBytes) + " can be an id: " + quote_excerpt(texts[row]));
+                              std::to_string(kMaxTextIdBytes) +
+                              " can be an id: " + quote_excerpt(texts[row]));
   const std::uint64_t first = texts.offsets.front();
   const std::size_t nul =
       std::string_view(texts.bytes.data() + first, texts.offsets.back() - first).find('\0');

@@ -46,8 +46,8 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name, Id
     if (text.empty()) continue;
     const std::optional<std::int64_t> id = parse_id(text, type);
     if (!id)
-      throw InputError(
-fmt::format("{}:{}: expected {}, found {}", name, line_number, expected_of(type), quote_excerpt(text)));
+      throw InputError(fmt::format("{}:{}: expected {}, found {}", name, line_number, expected_of(type),
+                                   quote_excerpt(text)));
     ids.push_back(*id);
   }
   if (in.bad()) throw IoError(fmt::format("cannot read {}", name));
@@ -135,7 +135,8 @@ NamedIds parse_ids(std::string_view text, std::string_view option, IdType type) 
     begin = end + 1;
     const std::optional<std::int64_t> id = parse_id(item, type);
     if (!id)
-      throw InvalidArgument(fmt::format("{}: expected {}, found {}", option, expected_of(type), quote_excerpt(item)));
+      throw InvalidArgument(
+          fmt::format("{}: expected {}, found {}", option, expected_of(type), quote_excerpt(item)));
     ids.numbers.push_back(*id);
   }
   return ids;

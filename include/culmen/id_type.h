@@ -41,7 +41,7 @@ inline constexpr std::size_t kMaxTextIdBytes = (std::size_t{1} << 15) - 1;
 enum class IdType : std::uint8_t {
   int64,
   uint64,  // of rows that are given with their ids; none are assigned
-  text,    // of rows that are given with their ids, in place of labels; UTF-8 of up to kMaxTextIdBytes, without NUL
+  text,    // of rows that are given with their ids, in place of labels; UTF-8 without NUL
 };
 
 inline constexpr std::uint64_t kTopBitOfId = std::uint64_t{1} << 63;

@@ -313,7 +313,9 @@ def _mixed(values: Sequence[Any], families: dict[type, str], name: str, are_ids:
     first = next(families[type(value)] for value in values if type(value) in families)
     row = next(i for i, value in enumerate(values) if families.get(type(value), first) != first)
     if are_ids:
-        return row_error(row, f"ids are all integers or all texts; {short_repr(values[row])} is here beside {CALLED[first]}")
+        return row_error(
+            row, f"ids are all integers or all texts; {short_repr(values[row])} is here beside {CALLED[first]}"
+        )
     return row_error(
         row,
         f"column {name!r} holds {CALLED[first]}, but {short_repr(values[row])} here: convert the column to one type, or "

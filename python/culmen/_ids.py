@@ -230,6 +230,8 @@ def _given_numbers(ids: Any) -> np.ndarray:
     column = column_of(ids)
     if hasattr(column, "read_column"):
         return _without_gaps(*read_ids(column, len(column)))
+    if not isinstance(ids, (int, np.integer, Iterable)):
+        raise TypeError(_not_one_id(ids, "integers"))
     given = ids if isinstance(ids, (int, np.integer, np.ndarray)) else list(ids)
     values = np.atleast_1d(np.asarray(given))
     if values.dtype.kind == "f" and isinstance(given, list):  # NumPy rounds 2^63 and more beside smaller integers

@@ -98,6 +98,10 @@ class Tabular:
         pyarrow."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """Refused: pandas.DataFrame(result) would come here, and lose ids and scores."""
+        raise TypeError(f"a culmen.{type(self).__name__} is no array: to_pandas() and to_dict() have its columns")
+
 
 T = TypeVar("T")
 
@@ -172,10 +176,6 @@ class Result(Tabular):
         if not len(self):
             return None
         return float(self.scores[-1]), self.ids[-1] if self._schema.has_text_ids else int(self.ids[-1])
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        """Refused: pandas.DataFrame(result) would come here, and lose ids and scores."""
-        raise TypeError("an answer is no array: to_pandas() and to_dict() have its columns, ids and scores are arrays")
 
     def attribute(self, name: str) -> np.ndarray:
         """One attribute of all rows, float64 [n], with NaN where it is missing. Raises KeyError for an unknown name."""
@@ -321,6 +321,8 @@ class BatchResult(Tabular):
         return (self[q] for q in range(len(self)))
 
     def __getitem__(self, q: int) -> Result:
+        if isinstance(q, str):
+            raise TypeError(f"the columns of all answers are in to_dict(), those of query q in batch[q], not in {q!r}")
         number = operator.index(q)
         if not -len(self) <= number < len(self):
             raise IndexError(f"no answer {number}; there are {len(self)}")

@@ -389,8 +389,9 @@ def test_is_not_pickled_nor_made_by_hand():
     index = culmen.Index.build({"a": [1.0]})
     with pytest.raises(TypeError, match="save"):
         pickle.dumps(index)
-    with pytest.raises(TypeError, match="Index.build"):
-        culmen.Index()
+    for make in (culmen.Index, culmen.ShardedIndex, lambda: culmen.Index({"a": [1.0]}, id="a")):
+        with pytest.raises(TypeError, match="Index.build"):
+            make()
 
 
 def test_representations_are_worth_reading():
@@ -597,6 +598,8 @@ def test_ids_one_by_one():
     for wrong in (5.5, "5", None):
         with pytest.raises(TypeError, match=f"the ids of this index are integers, which {wrong!r} is not"):
             index.get(wrong)
+    with pytest.raises(TypeError, match="the ids of this index are integers, which 1.5 is not"):
+        index.erase(1.5)
     for several in ([1, 2], np.arange(3), {5}):
         with pytest.raises(TypeError, match="one id is expected here, not several"):
             index.get(several)

@@ -264,12 +264,17 @@ def test_results_are_sequences_and_tables():
     assert {name: list(column) for name, column in result.to_dict().items()} == columns
     for library in ("pandas", "pyarrow", "polars"):
         pytest.importorskip(library)
+    for of in (result, index.search(np.eye(2))):
+        with pytest.raises(TypeError, match=r"is no array: to_pandas\(\) and to_dict\(\) have its columns"):
+            pytest.importorskip("pandas").DataFrame(of)
     assert result.to_pandas().to_dict("list") == columns
     assert result.to_arrow().to_pydict() == columns
     assert result.to_polars().to_dict(as_series=False) == columns
     batch = index.search(np.array([[1.0, 1.0], [0.0, 1.0]]), 2)
     assert batch.to_pandas()["label"].tolist() == ["b", "a", "b", "a"]
     assert batch.to_pandas()["query"].tolist() == [0, 0, 1, 1]
+    with pytest.raises(TypeError, match="columns of all answers are in to_dict"):
+        batch["price"]
     with pytest.raises(KeyError, match="no (attribute|column) 'stars'"):
         result.attribute("stars")
 

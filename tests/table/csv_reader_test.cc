@@ -411,8 +411,8 @@ TEST(CsvReader, AWordForAMissingValueIsNoIdThatIsANumber) {
   ReadOptions drops = options;
   drops.nulls = NullPolicy::drop;
   const auto is_refused = [&](const std::string& text, const std::string& word) {
-    EXPECT_EQ(error_in(text, options),
-              "t.csv:3:1: expected a 64-bit integer in column \"id\", found \"" + word + "\", a missing value");
+    EXPECT_EQ(error_in(text, options), "t.csv:3:1: expected a 64-bit integer in column \"id\", found \"" +
+                                           word + "\", a missing value");
     EXPECT_EQ(parse_csv(text, "t.csv", drops).ids, (std::vector<std::int64_t>{1, 3}));
   };
   is_refused("id,a\n1,1\nNA,2\n3,3\n", "NA");
