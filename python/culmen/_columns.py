@@ -318,8 +318,8 @@ def _mixed(values: Sequence[Any], families: dict[type, str], name: str, are_ids:
         )
     return row_error(
         row,
-        f"column {name!r} holds {CALLED[first]}, but {short_repr(values[row])} here: convert the column to one type, or "
-        "name the columns to keep with columns=[...]",
+        f"column {name!r} holds {CALLED[first]}, but {short_repr(values[row])} here: convert the column to one type, "
+        "or name the columns to keep with columns=[...]",
     )
 
 

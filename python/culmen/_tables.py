@@ -215,8 +215,8 @@ def _role_of(name: str, column: Column, choice: Choice) -> str:
 def _as_numbers(column: Column, name: str) -> Column:
     if column.format.type == "text":
         raise InputError(
-            f"column {name!r} holds texts, which cannot be ranked, only be filtered by: name the columns to rank by with "
-            "attributes=[...]"
+            f"column {name!r} holds texts, which cannot be ranked, only be filtered by: name the columns to rank by "
+            "with attributes=[...]"
         )
     if column.format.type == "null":
         return replace(column, format=Format("float"))
