@@ -1,6 +1,5 @@
 // LeafFields: what a leaf holds besides its attributes' values and ids, in one allocation: which values are missing,
-// and the filter and stored columns. It is written once and then only read. Files hold the same in fewer bytes
-// (index/storage/field_codec.h).
+// and the filter and stored columns. It is written once and then only read. Files hold it in fewer bytes (field_codec.h).
 //
 // Keys of a filter column are packed: each as its difference to the smallest of the leaf, in 0, 1, 2, 4 or 8 bytes, so
 // that a mask of rows is computed by comparing the packed numbers themselves. A leaf without gaps in an index without
