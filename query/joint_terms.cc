@@ -34,7 +34,7 @@ std::vector<NumberTerm> terms_of_attribute(const FunctionTerms& functions, std::
 // The slope of a rank through the values that good rows have, by stored value; 0 if it is too steep for a chain.
 double slope_of(const NumberTerm& term) {
   constexpr double kGood = 0.7, kBest = 0.97, kSteepest = 0x1p20;
-  const RankCurve& curve = *term.curve;
+  const RankCurve& curve = *term.ranks;
   const bool rises = term.weight > 0;
   const double from = curve.value_at(rises ? kGood : 1 - kBest),
                to = curve.value_at(rises ? kBest : 1 - kGood);
@@ -49,7 +49,7 @@ double highest_above(double slope, const NumberTerm& rank, double first, double 
     return rank.weight * rank.value(rank.of_stored(stored)) - slope * stored;
   };
   double highest = std::fmax(above(first), above(last));
-  const RankCurve& curve = *rank.curve;
+  const RankCurve& curve = *rank.ranks;
   const double from = rank.negated ? -last : first, to = rank.negated ? -first : last;
   for (std::size_t i = curve.num_at_most(from); i < curve.size() && curve.value(i) < to; ++i)
     highest = std::fmax(highest, above(rank.negated ? -curve.value(i) : curve.value(i)));
@@ -58,7 +58,7 @@ double highest_above(double slope, const NumberTerm& rank, double first, double 
 
 // A rank of one value, or of none, is the same on all rows beside it.
 bool has_slope(const NumberTerm& term) {
-  return term.function == TermFunction::rank && term.curve->size() > 1;
+  return term.function == TermFunction::rank && term.ranks->size() > 1;
 }
 
 bool is_joined(const JointTerms& joint, std::int32_t attribute) {
