@@ -11,6 +11,7 @@
 #include "culmen/error.h"
 #include "index/leaf_codes.h"
 #include "index/snapshot.h"
+#include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
 
@@ -218,7 +219,7 @@ TEST(Kernels, ListByCodesEveryRowThatReachesTheKthBoundOnEveryTarget) {
   for (const std::string& target : simd::available_targets()) {
     const ForcedTarget forced(target);
     Random random(4);
-    for (int trial = 0; trial < 600; ++trial) {
+    for (std::uint64_t trial = 0; trial < num_cases(600); ++trial) {
       const int num_terms = random.pick({1, 2, 3, 8, 16, 64});
       expect_all_that_reach<float>(random, num_terms);
       expect_all_that_reach<double>(random, num_terms);

@@ -27,7 +27,7 @@ inline const Snapshot& index_to_damage() {
 }
 
 // The header and the first frames of each file are in this part.
-inline constexpr std::size_t kFirstBytes = 1024;
+inline constexpr std::size_t kFirstBytes = test::kSanitized ? 256 : 1024;
 
 // Whether an offset in a file is tested: the first ones are, and of the others one in four, under the sanitizers one in
 // 64, or all of them if a size is asked for.

@@ -7,6 +7,7 @@
 
 #include "culmen/error.h"
 #include "index/storage/store.h"
+#include "tests/cases.h"
 #include "tests/index/storage/crash_states.h"
 #include "tests/index/storage/damage.h"
 #include "tests/index/storage/snapshots.h"
@@ -154,7 +155,7 @@ TEST(LogDamage, OfAClosedIndexIsRefusedForEveryLength) {
 
 TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryLengthOfASealedLog) {
   const Files files = two_logs(End::synced);
-  for (std::size_t size = 0; size < files.at("WAL-1").size(); ++size) {
+  for (std::size_t size = 0; size < files.at("WAL-1").size(); size += test::step_of_states(5)) {
     Files cut = files;
     cut["WAL-1"].resize(size);
     EXPECT_NE(open(cut).complaint.find("index/WAL-1, byte "), std::string::npos) << size;
@@ -162,7 +163,7 @@ TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryLengthOfASealedLog) {
   // The rest of the last log is a prefix of whole batches. A cut between two of them looks like its end: nothing in the
   // files contradicts it until the index is closed.
   const std::size_t frame_5 = kSectorBytes, frame_6 = 2 * kSectorBytes, frame_7 = 3 * kSectorBytes;
-  for (std::size_t size = kSectorBytes; size < files.at("WAL-2").size(); ++size) {
+  for (std::size_t size = kSectorBytes; size < files.at("WAL-2").size(); size += test::step_of_states(4)) {
     Files cut = files;
     cut["WAL-2"].resize(size);
     const Outcome found = open(cut);

@@ -314,7 +314,7 @@ TEST(StorePowerCut, LosesNothingAcknowledgedAndSeesNoDamage) {
     std::mt19937 random(static_cast<std::uint32_t>(seed));
     const std::string script = seed == 1 ? "aubAfc" : random_script(random);
     Options options;
-    options.tear_stride = !long_run ? 101 * test::step_of_states(5) : seed % 8 == 0 ? 1 : 29;
+    options.tear_stride = !long_run ? 101 * test::step_of_states(15) : seed % 8 == 0 ? 1 : 29;
     options.nest_every = 150;
     ScriptRun run(options, random);
     const std::string complaint = run.from(seed % 4 == 0 ? with_torn_end() : published(), {}, script);

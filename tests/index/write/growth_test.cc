@@ -23,6 +23,7 @@ using Rows = std::map<std::int64_t, ModelRow>;
 
 constexpr int kColumns = 3;
 constexpr std::size_t kMaxPagesOfSplit = 32;  // index/write/rebalance_plan.cc
+constexpr std::size_t kPagesOfRepacking = 8;  // of one batch
 
 struct RowOrder {
   std::string name;
@@ -113,7 +114,8 @@ TEST_P(Growth, KeepsPartitionsSmallAndLeavesFull) {
       version = writer.finish_version(writer.current().version);
       ASSERT_EQ(fault_in(*version, rows_), "") << num_added_ << " rows";
     }
-    EXPECT_LE(most_pages(*version), std::max(kMaxPagesOfSplit, 2 * most_before));
+    // Whether a partition is split is decided before its pages are repacked, which may make a few more of them.
+    EXPECT_LE(most_pages(*version), std::max(kMaxPagesOfSplit, 2 * most_before) + kPagesOfRepacking);
     const std::size_t num_leaves = version->num_leaves, num_rows = rows_.size();
     const std::uint32_t num_partitions = version->partitioner->num_partitions();
     if (GetParam().splits) {

@@ -402,7 +402,7 @@ TEST(WriteOnTouch, ABatchWhoseReadFailsLeavesNothingAndSucceedsTheNextTime) {
   const Files files = built.build(3000);
   int num_refused = 0, num_repeated = 0;
   bool reached = true;
-  for (std::uint64_t call = 0; reached; call += kSanitized ? 7 : 1) {
+  for (std::uint64_t call = 0; reached; call += kSanitized ? 23 : 1) {
     FullModel model = built;
     MemoryFileSystem system;
     system.put("index", files);

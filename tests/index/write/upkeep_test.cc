@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "culmen/index.h"
-#include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
 
@@ -152,8 +151,8 @@ void expect_as_good_as_a_build(const ChangedIndex& changed, const Limits& limits
   EXPECT_LE(partitions, limits.partitions * fresh_partitions);
 }
 
-constexpr int kUpkeepRows = kSanitized ? 20'000 : 200'000;
-constexpr int kUpkeepChanges = kSanitized ? 300 : 3'000;
+constexpr int kUpkeepRows = 200'000;
+constexpr int kUpkeepChanges = 3'000;
 
 // Each row in turn gets other values, and then its own again.
 void visit_and_return(ChangedIndex& changed, Random& random,
