@@ -7,7 +7,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
+#include "base/excerpt.h"
 #include "culmen/error.h"
 #include "index/text_check.h"
 
@@ -37,6 +39,22 @@ void check_memory(const TableView& table) {
   if (!table.ids.empty() && table.ids.data() == nullptr) throw InputError("the ids are a null pointer");
 }
 
+// So that what writes the rows as CSV can be read back.
+void check_text_ids(const LabelsView& texts) {
+  for (std::size_t row = 0; row + 1 < texts.offsets.size(); ++row)
+    if (texts[row].size() > kMaxTextIdBytes)
+      throw RowError(row, "the id has " + std::to_string(texts[row].size()) + " bytes, and at most " +
+                              std::to_string(kMaxTextIdBytes) +
+                              " can be an id: " + quote_excerpt(texts[row]));
+  const std::uint64_t first = texts.offsets.front();
+  const std::size_t nul =
+      std::string_view(texts.bytes.data() + first, texts.offsets.back() - first).find('\0');
+  if (nul == std::string_view::npos) return;
+  const auto end = std::ranges::upper_bound(texts.offsets, first + nul);
+  const auto row = static_cast<std::size_t>(end - texts.offsets.begin()) - 1;
+  throw RowError(row, "the id has a NUL character: " + quote_excerpt(texts[row]));
+}
+
 }  // namespace
 
 void check_labels(const TableView& table) {
@@ -58,6 +76,7 @@ void check_labels(const TableView& table) {
                      std::to_string(labels.bytes.size()) + " bytes");
   if (const std::optional<std::uint64_t> row = first_without_utf8({labels}))
     throw RowError(*row, table.id_type == IdType::text ? "the id is not UTF-8" : "the label is not UTF-8");
+  if (table.id_type == IdType::text) check_text_ids(labels);
 }
 
 void check_shape(const TableView& table) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/quoted.h"
 #include "culmen/filter.h"
 
 namespace culmen {
@@ -35,17 +36,11 @@ inline bool is_plain_name(std::string_view name) {
                               [&](std::string_view word) { return are_same_word(name, word); });
 }
 
-// In quotes, those in the text doubled.
-inline std::string quoted(std::string_view text, char quote) {
-  std::string result(1, quote);
-  for (const char c : text) result.append(c == quote ? 2 : 1, c);
-  return result + quote;
-}
 inline std::string quoted_name(std::string_view name) {
-  return quoted(name, '"');
+  return in_quotes(name);
 }
 inline std::string quoted_text(std::string_view text) {
-  return quoted(text, '\'');
+  return in_quotes(text, '\'');
 }
 
 // As filters and score terms write them.

@@ -157,6 +157,10 @@ std::string known_attributes(const Snapshot& snapshot) {
 }
 
 std::string unknown_attribute(const std::string& name, const Snapshot& snapshot) {
+  if (std::ranges::find(snapshot.fields, name, &Field::name) != snapshot.fields.end())
+    return "no attribute \"" + name +
+           "\": the build keeps that column for filters and answers, and does not rank it; known: " +
+           known_attributes(snapshot);
   std::vector<std::string> known;
   for (const Attribute& attribute : snapshot.attributes) known.push_back(attribute.name);
   return "no attribute \"" + name + "\"" + did_you_mean(name, known) +

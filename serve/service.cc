@@ -19,6 +19,7 @@
 #include "coding/question_json.h"
 #include "coding/read_json.h"
 #include "coding/row_table.h"
+#include "coding/text_list.h"
 #include "culmen/error.h"
 #include "serve/assets.h"
 #include "serve/distributions.h"
@@ -154,25 +155,22 @@ std::string percent_decoded(std::string_view text) {
   return decoded;
 }
 
-// "1,2,3" of "ids=1,2,3".
+// Of "ids=1,2,3", or of texts, which are in quotes where --ids has them so: ids=A-1,"b,c".
 NamedIds ids_of_target(std::string_view target, IdType type) {
   const std::size_t question = target.find('?');
   const std::string given =
       question == std::string_view::npos ? "" : percent_decoded(target.substr(question + 1));
   if (!given.starts_with("ids=")) throw InvalidArgument("say which rows: /get?ids=1,2");
+  const std::string_view list = std::string_view(given).substr(4);
+  if (type == IdType::text) return {.type = type, .texts = split_texts(list, "ids")};
   NamedIds ids = {.type = type};
-  for (std::string_view rest = std::string_view(given).substr(4);;) {
+  for (std::string_view rest = list;;) {
     const std::size_t comma = rest.find(',');
-    const std::string_view item = rest.substr(0, comma);
-    const std::optional<std::int64_t> id = type == IdType::text ? std::nullopt : parse_id(item, type);
-    if (type == IdType::text) {
-      ids.texts.emplace_back(item);
-    } else if (id) {
-      ids.numbers.push_back(*id);
-    } else {
+    const std::optional<std::int64_t> id = parse_id(rest.substr(0, comma), type);
+    if (!id)
       throw InvalidArgument(
           fmt::format("ids: expected {} numbers with commas between them", id_type_name(type)));
-    }
+    ids.numbers.push_back(*id);
     if (comma == std::string_view::npos) return ids;
     rest.remove_prefix(comma + 1);
   }

@@ -1,8 +1,11 @@
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/excerpt.h"
+#include "base/quoted.h"
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "table/column_selection.h"
@@ -42,22 +45,15 @@ class AttributeListParser {
   }
 
   std::string take_name() {
-    std::string name = take('"') ? take_quoted() : std::string(take_plain());
+    std::string name = take('"') ? take_quoted_name() : std::string(take_plain());
     if (name.empty()) fail("expected an attribute name, found none");
     return name;
   }
 
-  std::string take_quoted() {
-    std::string name;
-    for (;;) {
-      const std::size_t quote = rest_.find('"');
-      if (quote == std::string_view::npos) fail("a quote is never closed");
-      name += rest_.substr(0, quote);
-      rest_.remove_prefix(quote + 1);
-      if (!rest_.starts_with('"')) return name;
-      name += '"';  // "" is an escaped quote
-      rest_.remove_prefix(1);
-    }
+  std::string take_quoted_name() {
+    std::optional<std::string> name = take_quoted(rest_);
+    if (!name) fail("a quote is never closed");
+    return *std::move(name);
   }
 
   std::string_view take_plain() {

@@ -308,7 +308,9 @@ bool CsvChunkParser::parse_text_cell(const Target& target, CsvRows& rows) {
 
 bool CsvChunkParser::parse_id(const Target& target, CsvRows& rows) {
   const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
-  const CellId id = parse_cell_id(text, schema_.id_type);
+  CellId id = parse_cell_id(text, schema_.id_type);
+  const bool may_be_null_word = id.kind != NumberKind::finite || schema_.form.null_words;
+  if (may_be_null_word && schema_.form.is_null_word(trim_blanks(text))) id = {.kind = NumberKind::empty};
   rows.ids.push_back(id.id);
   row_has_large_id_ = id.is_large;
   if (id.kind == NumberKind::finite && keeps_id(text)) return true;
@@ -323,7 +325,9 @@ bool CsvChunkParser::keeps_id(std::string_view text) const {
 }
 
 bool CsvChunkParser::refuse_id(const Target& target, NumberKind kind, std::string_view text) {
-  const std::string_view reason = kind == NumberKind::out_of_range ? reason_of_range(schema_.id_type)
+  const bool is_null_word = kind == NumberKind::empty && !trim_blanks(text).empty();
+  const std::string_view reason = is_null_word                       ? ", a missing value"
+                                  : kind == NumberKind::out_of_range ? reason_of_range(schema_.id_type)
                                   : kind == NumberKind::finite
                                       ? ", whose leading zeros a number does not keep"
                                       : "";

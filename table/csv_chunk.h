@@ -132,6 +132,7 @@ class CsvChunkParser {
   const char* parse_plain_id(const char* cell, const char* end, CsvRows& rows);
   bool parse_id(const Target& target, CsvRows& rows);
   bool keeps_id(std::string_view text) const;
+  bool is_plain_id(std::string_view text) const;
   bool refuse_id(const Target& target, NumberKind kind, std::string_view text);
   bool parse_label(const Target& target, CsvRows& rows);
   bool is_missing_text(std::string_view text) const;  // of a cell without quotes

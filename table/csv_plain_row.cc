@@ -49,18 +49,23 @@ const char* CsvChunkParser::parse_plain_row(const char* record, const char* end,
   return pos;
 }
 
+// Whether an integer is an id for certain: no code with leading zeros, and no word for missing values, such as -1.
+bool CsvChunkParser::is_plain_id(std::string_view text) const {
+  return keeps_id(text) && !(schema_.form.null_words && schema_.form.is_null_word(text));
+}
+
 // An id without blanks and marks. Returns its end, or nullptr.
 const char* CsvChunkParser::parse_plain_id(const char* cell, const char* end, CsvRows& rows) {
   rows.ids.push_back(0);
   row_has_large_id_ = false;
   if (schema_.id_type != IdType::uint64) {
     const auto [after, error] = std::from_chars(cell, end, rows.ids.back());
-    if (error == std::errc{}) return keeps_id({cell, after}) ? after : nullptr;
+    if (error == std::errc{}) return is_plain_id({cell, after}) ? after : nullptr;
     if (schema_.id_type || error != std::errc::result_out_of_range) return nullptr;
   }
   std::uint64_t number = 0;
   const auto [after, error] = std::from_chars(cell, end, number);
-  if (error != std::errc{} || !keeps_id({cell, after})) return nullptr;
+  if (error != std::errc{} || !is_plain_id({cell, after})) return nullptr;
   rows.ids.back() = schema_.id_type ? id_of_uint64(number) : static_cast<std::int64_t>(number);
   row_has_large_id_ = true;
   return after;

@@ -31,7 +31,7 @@ std::size_t width_of(const Answers& answers) {
 }  // namespace
 
 void write_npy(const Answers& answers, Output& out) {
-  refuse_texts_in_npy(answers.info.id_type);
+  refuse_texts_in_npy(answers.info.id_type, "csv, json or jsonl");
   const std::size_t width = width_of(answers);
   const IdType type = answers.info.id_type;
   out.write(npy_header(fmt::format("[('id', '{}'), ('score', '<f8')]", npy_type_of(type)),

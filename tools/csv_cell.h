@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/quoted.h"
 #include "table/text.h"
 
 namespace culmen::tools {
@@ -12,12 +13,7 @@ namespace culmen::tools {
 inline std::string quoted_if_needed(std::string_view text) {
   const bool is_trimmed = io::trim_blanks(text).size() == text.size();
   if (is_trimmed && text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
+  return in_quotes(text);
 }
 
 // Of a text that is there: an empty one is two quotes, since an empty cell is a missing value.

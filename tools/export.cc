@@ -113,7 +113,7 @@ ExitCode run(const ExportArguments& arguments, bool quiet) {
   if (format == "npy" && arguments.file.empty() && stdout_is_terminal())
     throw InvalidArgument("npy is binary: name a file, or use a pipe");
   RowReader reader = reader_of(arguments);
-  if (format == "npy") refuse_texts_in_npy(reader.schema().id_type);
+  if (format == "npy") refuse_texts_in_npy(reader.schema().id_type, "csv");
   const std::vector<std::string> own = own_columns(reader.schema());
   std::vector<ShownColumn> columns = shown_columns(reader.info(), arguments.show, own);
   if (format == "npy") columns = numeric_columns(std::move(columns), arguments.show.has_value());

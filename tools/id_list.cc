@@ -14,6 +14,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/excerpt.h"
+#include "base/quoted.h"
+#include "coding/text_list.h"
 #include "culmen/error.h"
 
 namespace culmen::tools {
@@ -43,8 +46,8 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name, Id
     if (text.empty()) continue;
     const std::optional<std::int64_t> id = parse_id(text, type);
     if (!id)
-      throw InputError(
-          fmt::format("{}:{}: expected {}, found '{}'", name, line_number, expected_of(type), text));
+      throw InputError(fmt::format("{}:{}: expected {}, found {}", name, line_number, expected_of(type),
+                                   quote_excerpt(text)));
     ids.push_back(*id);
   }
   if (in.bad()) throw IoError(fmt::format("cannot read {}", name));
@@ -54,24 +57,9 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name, Id
   return ids;
 }
 
-constexpr std::string_view kNotClosed = "a quote is not closed; quotes in an id are doubled";
-
-// What follows a quote, whose end the text loses; quotes in it are doubled. Nothing: it has no end.
-std::optional<std::string> take_quoted(std::string_view& rest) {
-  std::string item;
-  for (std::size_t end; (end = rest.find('"')) != std::string_view::npos;) {
-    item += rest.substr(0, end);
-    rest.remove_prefix(end + 1);
-    if (!rest.starts_with('"')) return item;
-    item += '"';
-    rest.remove_prefix(1);
-  }
-  return std::nullopt;
-}
-
 // A line of a file of texts that begins with a quote: a cell of CSV, which may go on in the next lines.
 std::string read_quoted(std::istream& in, std::string line, const std::string& place) {
-  constexpr std::size_t kMaxBytes = std::size_t{128} << 10;  // with doubled quotes; an id has up to 64 KiB
+  constexpr std::size_t kMaxBytes = 2 * kMaxTextIdBytes + 2;  // each one a quote
   for (std::string next;; line.append("\n").append(next)) {
     std::string_view rest = std::string_view(line).substr(1);
     if (const std::optional<std::string> text = take_quoted(rest)) {
@@ -129,33 +117,6 @@ IdSet read_bitmap(const std::string& path, IdType type) {
   }
 }
 
-// Texts with commas between them, as in a line of CSV: those that contain commas, or begin or end with a quote or a blank,
-// are in quotes.
-std::vector<std::string> split_texts(std::string_view rest, std::string_view option) {
-  std::vector<std::string> texts;
-  while (true) {
-    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-    const bool is_quoted = rest.starts_with('"');
-    if (is_quoted) {
-      rest.remove_prefix(1);
-      std::optional<std::string> text = take_quoted(rest);
-      if (!text) throw InvalidArgument(fmt::format("{}: {}", option, kNotClosed));
-      texts.push_back(*std::move(text));
-    }
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    const std::string_view unquoted = trimmed(rest.substr(0, comma));
-    if (!is_quoted) {
-      if (unquoted.empty())  // such as a variable of the shell that is not set
-        throw InvalidArgument(fmt::format("{}: expected an id; an empty text is \"\" in quotes", option));
-      texts.emplace_back(unquoted);
-    } else if (!unquoted.empty()) {
-      throw InvalidArgument(fmt::format("{}: expected a comma after \"{}\"", option, texts.back()));
-    }
-    if (comma == rest.size()) return texts;
-    rest.remove_prefix(comma + 1);
-  }
-}
-
 NamedIds read_ids_from_stdin(IdType type) {
   NamedIds ids = read_named(std::cin, "standard input", type);
   if (std::ferror(stdin) != 0)
@@ -174,7 +135,8 @@ NamedIds parse_ids(std::string_view text, std::string_view option, IdType type) 
     begin = end + 1;
     const std::optional<std::int64_t> id = parse_id(item, type);
     if (!id)
-      throw InvalidArgument(fmt::format("{}: expected {}, found '{}'", option, expected_of(type), item));
+      throw InvalidArgument(
+          fmt::format("{}: expected {}, found {}", option, expected_of(type), quote_excerpt(item)));
     ids.numbers.push_back(*id);
   }
   return ids;

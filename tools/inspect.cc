@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/quoted.h"
 #include "coding/json_text.h"
 #include "coding/printable.h"
 #include "culmen/table_io.h"
@@ -92,9 +93,7 @@ std::string shell_word(const std::string& text) {
 // A name in a list of names.
 std::string listed_name(const std::string& name) {
   if (name.find_first_of(",\"= ") == std::string::npos && name.find(':') == std::string::npos) return name;
-  std::string quoted = "\"";
-  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+  return in_quotes(name);
 }
 
 std::string names_of(const std::vector<ColumnSummary>& columns, const auto& is_meant) {

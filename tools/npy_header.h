@@ -31,13 +31,13 @@ inline std::string npy_header(std::string_view descr, std::string_view shape) {
   return bytes + dictionary;
 }
 
-// The type of a column of ids, and an id in the bits of that type.
-// NumPy's texts have one length.
-inline void refuse_texts_in_npy(IdType type) {
+// NumPy's texts have one length. `instead`: "csv or json".
+inline void refuse_texts_in_npy(IdType type, std::string_view instead) {
   if (type == IdType::text)
-    throw InvalidArgument("npy holds no ids that are texts: write csv, json or jsonl");
+    throw InvalidArgument("npy holds no ids that are texts: write " + std::string(instead));
 }
 
+// The type of a column of ids, and an id in the bits of that type.
 inline std::string_view npy_type_of(IdType type) {
   return type == IdType::uint64 ? "<u8" : "<i8";
 }

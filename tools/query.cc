@@ -59,7 +59,8 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
       .add_option(
           "--after", arguments.after,
           "The next page: only rows behind this score and id, those of the last row of the page\n"
-          "before; as JSON has them after its results. A change of the index may move rows between pages")
+          "before; as JSON has them after its results. A text may be in quotes, as in CSV: 0.5,\"a,b\". A\n"
+          "change of the index may move rows between pages")
       ->type_name("SCORE,ID")
       ->group("Query");
   command

@@ -27,6 +27,7 @@
 // their own each (culmen/sharded_index.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,10 +35,13 @@
 
 namespace culmen {
 
+// Of a text that is an id, which has no NUL either: then a cell of CSV holds it, in quotes with all of it doubled.
+inline constexpr std::size_t kMaxTextIdBytes = (std::size_t{1} << 15) - 1;
+
 enum class IdType : std::uint8_t {
   int64,
   uint64,  // of rows that are given with their ids; none are assigned
-  text,    // of rows that are given with their ids, in place of labels; UTF-8
+  text,    // of rows that are given with their ids, in place of labels; UTF-8 without NUL
 };
 
 inline constexpr std::uint64_t kTopBitOfId = std::uint64_t{1} << 63;

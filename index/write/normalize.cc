@@ -39,7 +39,7 @@ namespace {
         throw RowError(r, "column \"" + table.attributes[i].name +
                               "\": float32, the value type of this index, does not represent " +
                               number_text(values[r]) +
-                              " exactly; allow rounding, or build the index as float64");
+                              " exactly; allow rounding (`round_to_float32`), or build the index as float64");
   }
   throw InputError("a value is not a float32");
 }

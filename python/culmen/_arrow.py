@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._columns import Column, Format, as_elements, nothing, refuse_beyond_int64
-from ._errors import InputError
+from ._errors import InputError, InvalidArgument
 
 _UNITS = {"s": "s", "m": "ms", "u": "us", "n": "ns"}
 _MILLISECONDS_A_DAY = 86_400_000
@@ -69,9 +69,13 @@ def arrow_columns(table: _core.ArrowTable) -> dict[str, ArrowColumn]:
 
 
 def arrow_column(column: Any) -> ArrowColumn | None:
-    """A Series of polars, or an array of pyarrow; None for what is none of these."""
+    """A Series of polars, an array of pyarrow, or a table of one column; None for what is none of these."""
     if hasattr(column, "__arrow_c_stream__"):
-        return ArrowColumn(_core.ArrowTable(column.__arrow_c_stream__()), 0)
+        table = _core.ArrowTable(column.__arrow_c_stream__())
+        if not table.is_one_column and len(table.names) != 1:
+            names = ", ".join(map(repr, table.names[:5])) + (", ..." if len(table.names) > 5 else "")
+            raise InvalidArgument(f"one column is expected, not a table of {len(table.names)} ({names}): choose one")
+        return ArrowColumn(table, 0)
     is_chunked = type(column).__name__ == "ChunkedArray"  # which exports no stream before pyarrow 16
     if is_chunked or hasattr(column, "__arrow_c_array__"):
         import pyarrow

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._errors import InputError, InvalidArgument, row_error
+from ._errors import InputError, InvalidArgument, row_error, short_repr
 from ._numbers import as_integer
 from ._times import zone_name
 
@@ -186,10 +186,12 @@ def as_elements(values: np.ndarray, name: str, are_ids: bool) -> np.ndarray:
     if kind == np.dtype("u8"):
         return values.astype("u8" if are_ids else "i8")
     what = {"S": "bytes", "V": "records", "m": "durations", "c": "complex numbers"}.get(kind.kind, str(kind))
-    raise _refused(name, what)
+    raise _refused(name, what, are_ids)
 
 
-def _refused(name: str, what: str) -> InputError:
+def _refused(name: str, what: str, are_ids: bool = False) -> InputError:
+    if are_ids:
+        return InputError(f"ids are integers or texts; these are {what}: turn them into texts")
     return InputError(
         f"column {name!r} holds {what}, which culmen does not keep: turn them into numbers or texts, or name the "
         "columns to keep with columns=[...]"
@@ -265,7 +267,7 @@ def _from_objects(values: Sequence[Any], name: str, are_ids: bool) -> Column:
     if "other" in found:
         kind = next(kind for kind, family in families.items() if family == "other")
         what = "bytes" if kind in (bytes, bytearray) else f"Python objects of the type {kind.__name__}"
-        raise _refused(name, what)
+        raise _refused(name, what, are_ids)
     gaps = None
     if "missing" in found or len(found) > 1 or decimal.Decimal in families:  # NaN marks gaps of any column of objects
         gaps = np.fromiter((is_missing(value) or _is_nan(value) for value in values), dtype=bool, count=len(values))
@@ -276,7 +278,7 @@ def _from_objects(values: Sequence[Any], name: str, are_ids: bool) -> Column:
     elif found <= NUMBERS and "float" in found:
         found = {"float"}
     if len(found) > 1:
-        raise _mixed(values, families, name)
+        raise _mixed(values, families, name, are_ids)
     if not found and "float" in kinds:
         found = {"float"}
     elif not found:  # no value
@@ -307,13 +309,17 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, (np.integer, np.bool_)) or as_integer(value) is not None
 
 
-def _mixed(values: Sequence[Any], families: dict[type, str], name: str) -> InputError:
+def _mixed(values: Sequence[Any], families: dict[type, str], name: str, are_ids: bool) -> InputError:
     first = next(families[type(value)] for value in values if type(value) in families)
     row = next(i for i, value in enumerate(values) if families.get(type(value), first) != first)
+    if are_ids:
+        return row_error(
+            row, f"ids are all integers or all texts; {short_repr(values[row])} is here beside {CALLED[first]}"
+        )
     return row_error(
         row,
-        f"column {name!r} holds {CALLED[first]}, but {values[row]!r} here: convert the column to one type, or name "
-        "the columns to keep with columns=[...]",
+        f"column {name!r} holds {CALLED[first]}, but {short_repr(values[row])} here: convert the column to one type, "
+        "or name the columns to keep with columns=[...]",
     )
 
 

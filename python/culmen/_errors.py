@@ -43,3 +43,16 @@ class CudaError(Error, RuntimeError):
 
 class OutOfDeviceMemory(CudaError, MemoryError):
     """Device memory, or pinned host memory, ran out."""
+
+
+_MOST_SHOWN = 60  # characters
+
+
+def short_repr(value: object) -> str:
+    """For a message."""
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """For a message."""
+    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."

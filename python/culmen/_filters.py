@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._core import Filter
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, short_repr
 from ._ids import (
     check_id_type,
     default_id_type,
@@ -115,8 +115,11 @@ def ids(of: Any, id_type: str | None = None) -> Filter:
     <culmen.Filter id in {3 ids} and price <= 200>
     """
     check_id_type(id_type)
-    if isinstance(of, (int, np.integer)):
-        raise InvalidArgument(f"a set of ids is made of a collection: ids([{of}]), or id_col() == {of}")
+    if of is None:
+        raise InvalidArgument("a set of ids is made of a collection, not of None")
+    if isinstance(of, (int, np.integer, str)):
+        one = short_repr(of)
+        raise InvalidArgument(f"a set of ids is made of a collection, such as ids([{one}]), or id_col() == {one}")
     if isinstance(of, Iterator):
         of = list(of)
     if id_type == "text":

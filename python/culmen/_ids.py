@@ -11,7 +11,7 @@ import numpy as np
 from . import _core
 from ._arrow import arrow_column
 from ._columns import CALLED, TEXTS_INSTEAD, Column, is_missing, read_column
-from ._errors import InputError, InvalidArgument
+from ._errors import InputError, InvalidArgument, short_repr
 from ._sources import column_of
 
 
@@ -49,8 +49,6 @@ def read_any_ids(
 #: compare as the numbers do, and texts in the place of labels (culmen/id_type.h).
 IdType = Literal["int64", "uint64", "text"]
 TOP_BIT = np.uint64(1 << 63)
-
-_MOST_SHOWN = 40  # characters
 
 #: Of one row or of several.
 Ids = int | str | Iterable[int] | Iterable[str] | np.ndarray
@@ -141,7 +139,10 @@ def _text(value: Any) -> str | None:
 
 def id_of(given: Any, id_type: IdType) -> int | None:
     """As the extension has it; None for an integer that no index has."""
-    number = operator.index(given)
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise TypeError(_not_one_id(given, "integers")) from None
     if id_type == "uint64":
         number -= 1 << 63
     return number if -(1 << 63) <= number < 1 << 63 else None
@@ -152,8 +153,14 @@ def any_id_of(given: Any, id_type: IdType) -> int | str | None:
     if id_type != "text":
         return id_of(given, id_type)
     if not isinstance(given, str):
-        raise InvalidArgument(f"the ids of this index are texts, which {given!r} is not")
+        raise InvalidArgument(_not_one_id(given, "texts"))
     return _checked_text(given)
+
+
+def _not_one_id(given: Any, what: str) -> str:
+    if hasattr(given, "__len__") and not isinstance(given, (str, bytes)):
+        return "one id is expected here, not several: ask for each, or search with where=culmen.ids(...)"
+    return f"the ids of this index are {what}, which {short_repr(given)} is not"
 
 
 def is_unicode(text: str) -> bool:
@@ -167,14 +174,8 @@ def is_unicode(text: str) -> bool:
 
 def _checked_text(id: str) -> str:
     if not is_unicode(id):
-        raise InvalidArgument(f"the id {id!r} is no Unicode text: it has half of a character")
+        raise InvalidArgument(f"the id {short_repr(id)} is no Unicode text: it has half of a character")
     return str(id)
-
-
-def shown_id(given: Any) -> str:
-    """For a message."""
-    text = str(given)
-    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
 
 
 def as_ids(ids: Ids, id_type: IdType) -> np.ndarray | list[str]:
@@ -229,6 +230,8 @@ def _given_numbers(ids: Any) -> np.ndarray:
     column = column_of(ids)
     if hasattr(column, "read_column"):
         return _without_gaps(*read_ids(column, len(column)))
+    if not isinstance(ids, (int, np.integer, Iterable)):
+        raise TypeError(_not_one_id(ids, "integers"))
     given = ids if isinstance(ids, (int, np.integer, np.ndarray)) else list(ids)
     values = np.atleast_1d(np.asarray(given))
     if values.dtype.kind == "f" and isinstance(given, list):  # NumPy rounds 2^63 and more beside smaller integers

@@ -41,7 +41,7 @@ class Index(Searchable):
     __slots__ = ("_dropped",)
     _dropped: int
 
-    def __init__(self) -> None:
+    def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError("an index comes from Index.build, Index.create or Index.open")
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, short_repr
 
 
 def is_real_number(value: Any) -> bool:
@@ -36,7 +36,7 @@ def real_number(name: str, value: Any) -> float:
     if type(value) is float:
         return value
     if not is_real_number(value):
-        raise TypeError(f"{name} is a real number, not {value!r}")
+        raise TypeError(f"{name} is a real number, not {short_repr(value)}")
     try:
         return float(value)
     except OverflowError:

@@ -47,7 +47,7 @@ class Question:
         self._is_one = not is_matrix(weights)
         self._has_lists = have_lists(k, *rest[:2])
         if self._is_one and self._has_lists:
-            refuse_lists_of_one()
+            refuse_lists_of_one(rest[0])
         if self._has_lists:
             rest = (*rest[:6], integer("threads", rest[6]))
         else:

@@ -6,7 +6,7 @@ import html
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -98,6 +98,10 @@ class Tabular:
         pyarrow."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """Refused: pandas.DataFrame(result) would come here, and lose ids and scores."""
+        raise TypeError(f"a culmen.{type(self).__name__} is no array: to_pandas() and to_dict() have its columns")
+
 
 T = TypeVar("T")
 
@@ -173,10 +177,6 @@ class Result(Tabular):
             return None
         return float(self.scores[-1]), self.ids[-1] if self._schema.has_text_ids else int(self.ids[-1])
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        """Refused: pandas.DataFrame(result) would come here, and lose ids and scores."""
-        raise TypeError("an answer is no array: to_pandas() and to_dict() have its columns, ids and scores are arrays")
-
     def attribute(self, name: str) -> np.ndarray:
         """One attribute of all rows, float64 [n], with NaN where it is missing. Raises KeyError for an unknown name."""
         if name not in self._schema.names:
@@ -189,8 +189,24 @@ class Result(Tabular):
     def __iter__(self) -> Iterator[Row]:
         return iter(self._all())
 
-    def __getitem__(self, rank: int) -> Row:
+    @overload
+    def __getitem__(self, rank: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, rank: str) -> Any: ...
+
+    def __getitem__(self, rank: int | str) -> Any:
+        """A row by its place, or a column by its name, as to_dict has it."""
+        if isinstance(rank, str):
+            return self._column(rank)
         return self._all()[rank]
+
+    def _column(self, name: str) -> Any:
+        columns = self._columns()
+        if name not in columns:
+            names = list(columns)
+            raise KeyError(f"no column {name!r}{_core.did_you_mean(name, names)}; there are {', '.join(names)}")
+        return columns[name].to_numpy()
 
     def _all(self) -> list[Row]:
         if self._rows is None:
@@ -305,6 +321,8 @@ class BatchResult(Tabular):
         return (self[q] for q in range(len(self)))
 
     def __getitem__(self, q: int) -> Result:
+        if isinstance(q, str):
+            raise TypeError(f"the columns of all answers are in to_dict(), those of query q in batch[q], not in {q!r}")
         number = operator.index(q)
         if not -len(self) <= number < len(self):
             raise IndexError(f"no answer {number}; there are {len(self)}")

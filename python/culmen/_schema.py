@@ -142,7 +142,8 @@ class Schema:
             raise InvalidArgument("upsert needs the ids of the rows: name their column, or give them, with id=...")
         if source.has_names:
             self._refuse_misspelt(source, id, label)
-            given = {name: source.take(name, "an attribute") for name in self.names}
+            advice = "; update changes some columns of rows that are there" if needs_ids else ""
+            given = {name: source.take(name, "an attribute", advice) for name in self.names}
         else:
             given = self._by_position(source)
         columns = [_read_as(given[a.name], a.format, a.name) for a in self.attributes]

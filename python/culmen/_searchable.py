@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from . import _core
-from ._errors import InvalidArgument
-from ._ids import any_id_of, id_of, is_unicode, shown_id
+from ._errors import InvalidArgument, shortened
+from ._ids import any_id_of, id_of, is_unicode
 from ._numbers import real_number
 from ._progress import Progress
 from ._queries import (
@@ -259,7 +259,7 @@ class Searchable(Tabular):
         ids: Any = [number for one in given if (number := any_id_of(one, self._schema.id_type)) is not None]
         found: Any = self._handle.why(by_name(weights), scale, missing, ids) if len(ids) == len(given) else None
         if found is None:
-            absent = [shown_id(one) for one in given if one not in self]
+            absent = [shortened(str(one)) for one in given if one not in self]
             raise InvalidArgument(f"there is no row with the id {' or '.join(absent)}")
         parts = [tuple(ScorePart(*part) for part in of_row) for of_row in found[0]]
         even = tuple(EvenWeight(*weight) for weight in found[1])

@@ -81,7 +81,7 @@ def _search_each(
 ) -> BatchResult:
     """Queries of which each has a k, a filter or a min_score of its own."""
     if not is_matrix(weights):
-        refuse_lists_of_one()
+        refuse_lists_of_one(rest[0])
     if out is not None:
         raise InvalidArgument("out takes answers that are all of one k, filter and min_score")
     matrix = as_matrix(weights, schema.names)

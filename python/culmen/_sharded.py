@@ -40,7 +40,7 @@ class ShardedIndex(ShardedSearchable):
     cannot have a row of the answer is not asked.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError("a sharded index comes from ShardedIndex.build or ShardedIndex.open")
 
     _writer: Writer | None

@@ -36,13 +36,13 @@ class Source:
         is_name = not hasattr(given, "__len__") or (isinstance(given, tuple) and str(given) in self.columns)
         return str(given) if given is not None and is_name else given
 
-    def take(self, name: str, what: str) -> Any:
+    def take(self, name: str, what: str, advice: str = "") -> Any:
         if name in self.index and name not in self.columns:
             return self.index[name]
         if name not in self.columns:
             known = f"there are {', '.join(map(repr, self.columns))}" if self.columns else "the table has no columns"
             meant = _core.did_you_mean(name, list(self.columns))
-            raise InvalidArgument(f"no column {name!r} for {what}{meant}; {known}")
+            raise InvalidArgument(f"no column {name!r} for {what}{meant}; {known}{advice}")
         return self.columns[name]
 
 

@@ -132,7 +132,10 @@ def with_rows(taken: Columns, source: Source, id: Any, label: Any, nulls: str, i
     ids = source.take(id, "the ids") if isinstance(id, str) else id
     labels = source.take(label, "the labels") if isinstance(label, str) else label
     fields = [field.name for field in taken.fields]
-    num_rows = _length([*zip(attributes, taken.columns), *zip(fields, taken.field_columns)], ids)
+    others = [(id, ids)] if isinstance(id, str) and hasattr(ids, "__len__") and not isinstance(ids, str) else []
+    num_rows = _length([*zip(attributes, taken.columns), *zip(fields, taken.field_columns), *others], ids)
+    if isinstance(id, (list, tuple)) and len(id) != num_rows and any(name in source.columns for name in id):
+        raise InvalidArgument(f"id is the name of one column, or an id for each of {num_rows} rows, not {id!r}")
     given_ids, id_gaps = (None, None) if ids is None else read_any_ids(ids, num_rows, id_type)
     keep = _rows_to_keep(taken.columns, id_gaps, nulls)
     if keep is None and id_gaps is not None:
@@ -187,9 +190,14 @@ def _ranked_by_default(columns: Mapping[str, Column], choice: Choice) -> dict[st
     if columns and not ranked:
         raise InputError(
             "no column holds numbers to rank by: name others, or columns of booleans, dates or timestamps, with "
-            f"attributes=[...]; there are {', '.join(f'{n!r} ({column.format})' for n, column in columns.items())}"
+            f"attributes=[...]; there are {', '.join(f'{n!r} ({_described(column)})' for n, column in columns.items())}"
         )
     return ranked
+
+
+def _described(column: Column) -> str:
+    is_rounded = column.format.is_number and not column.is_exact_in_float64
+    return f"{column.format}, some beyond 2^53, which float64 would round" if is_rounded else str(column.format)
 
 
 def _is_empty(column: Column) -> bool:
@@ -207,7 +215,8 @@ def _role_of(name: str, column: Column, choice: Choice) -> str:
 def _as_numbers(column: Column, name: str) -> Column:
     if column.format.type == "text":
         raise InputError(
-            f"column {name!r} holds texts, which cannot be ranked: name the columns to rank by with attributes=[...]"
+            f"column {name!r} holds texts, which cannot be ranked, only be filtered by: name the columns to rank by "
+            "with attributes=[...]"
         )
     if column.format.type == "null":
         return replace(column, format=Format("float"))
@@ -277,7 +286,7 @@ def preferences_of(attributes: Attributes, known: Container[str]) -> dict[str, s
     return preferences
 
 
-def _length(columns: Iterable[tuple[str, Column]], ids: Any) -> int:
+def _length(columns: Iterable[tuple[str, Any]], ids: Any) -> int:
     lengths = {name: len(column) for name, column in columns}
     if len(set(lengths.values())) > 1:
         raise InvalidArgument(

@@ -106,9 +106,10 @@ def have_lists(k: Any, where: Any, min_score: Any) -> bool:
     return is_each(k) or is_each(where) or is_each(min_score)
 
 
-def refuse_lists_of_one() -> None:
+def refuse_lists_of_one(where: Any) -> None:
+    advice = "; where=culmen.ids(...) chooses rows by their ids" if is_each(where) else ""
     raise InvalidArgument(
-        "a k, a filter or a min_score for each query is for a matrix of weights; these are of one query"
+        f"a k, a filter or a min_score for each query is for a matrix of weights; these are of one query{advice}"
     )
 
 

@@ -389,8 +389,9 @@ def test_is_not_pickled_nor_made_by_hand():
     index = culmen.Index.build({"a": [1.0]})
     with pytest.raises(TypeError, match="save"):
         pickle.dumps(index)
-    with pytest.raises(TypeError, match="Index.build"):
-        culmen.Index()
+    for make in (culmen.Index, culmen.ShardedIndex, lambda: culmen.Index({"a": [1.0]}, id="a")):
+        with pytest.raises(TypeError, match="Index.build"):
+            make()
 
 
 def test_representations_are_worth_reading():
@@ -595,8 +596,13 @@ def test_ids_one_by_one():
     assert index.get(result.ids[0]).id == 9 and index.get(2**70) is None
     assert index.erase(result.ids[0]) == 1
     for wrong in (5.5, "5", None):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match=f"the ids of this index are integers, which {wrong!r} is not"):
             index.get(wrong)
+    with pytest.raises(TypeError, match="the ids of this index are integers, which 1.5 is not"):
+        index.erase(1.5)
+    for several in ([1, 2], np.arange(3), {5}):
+        with pytest.raises(TypeError, match="one id is expected here, not several"):
+            index.get(several)
     with pytest.raises(culmen.InputError, match="no value"):
         index.erase(np.ma.array([0, 1], mask=[0, 1]))
 
@@ -702,6 +708,8 @@ def test_columns_that_the_index_lacks_are_ignored_unless_one_may_be_misspelt():
         index.insert({"id": [4], "price": [7.0], "barnd": ["z"]})
     with pytest.raises(culmen.InvalidArgument, match="no column 'price'"):
         index.insert({"id": [4], "brand": ["z"]})
+    with pytest.raises(culmen.InvalidArgument, match="no column 'price'.*update changes some columns"):
+        index.upsert({"id": [2], "brand": ["z"]})
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9 \xff", "größe".encode()])

@@ -256,17 +256,25 @@ def test_results_are_sequences_and_tables():
     assert [row.label for row in result] == ["b", "a"]
     assert result[0]["price"] == 120 and result[-1].id == 0 and result[0].score == 129.0
     assert result.attribute("score").tolist() == [9, 7]
+    assert result["price"].tolist() == [120, 80] and result["label"] == ["b", "a"]
+    with pytest.raises(KeyError, match='no column .*prise.* .did you mean "price"..; there are id, score, label'):
+        result["prise"]
     columns = {"id": [1, 0], "score": [129.0, 87.0], "label": ["b", "a"], "price": [120.0, 80.0]}
     columns["attribute.score"] = [9.0, 7.0]
     assert {name: list(column) for name, column in result.to_dict().items()} == columns
     for library in ("pandas", "pyarrow", "polars"):
         pytest.importorskip(library)
+    for of in (result, index.search(np.eye(2))):
+        with pytest.raises(TypeError, match=r"is no array: to_pandas\(\) and to_dict\(\) have its columns"):
+            pytest.importorskip("pandas").DataFrame(of)
     assert result.to_pandas().to_dict("list") == columns
     assert result.to_arrow().to_pydict() == columns
     assert result.to_polars().to_dict(as_series=False) == columns
     batch = index.search(np.array([[1.0, 1.0], [0.0, 1.0]]), 2)
     assert batch.to_pandas()["label"].tolist() == ["b", "a", "b", "a"]
     assert batch.to_pandas()["query"].tolist() == [0, 0, 1, 1]
+    with pytest.raises(TypeError, match="columns of all answers are in to_dict"):
+        batch["price"]
     with pytest.raises(KeyError, match="no (attribute|column) 'stars'"):
         result.attribute("stars")
 
@@ -684,6 +692,9 @@ def test_one_query_has_one_of_each():
     for options in ({"k": [3]}, {"where": [None]}, {"min_score": np.ones(1)}):
         with pytest.raises(culmen.InvalidArgument, match="of one query"):
             index.search([1, 1, 1], **options)
+    for where in ([1, 2], np.ones(10, dtype=bool)):
+        with pytest.raises(culmen.InvalidArgument, match=r"where=culmen.ids\(...\) chooses rows by their ids"):
+            index.search([1, 1, 1], where=where)
     with pytest.raises(culmen.InvalidArgument, match="out takes"):
         index.search(np.ones((1, 3)), [1], out=(np.empty((1, 1), np.int64), np.empty((1, 1)), np.empty(1, np.uint32)))
     with pytest.raises(TypeError, match="query 1: k is an integer"):

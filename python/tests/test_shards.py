@@ -75,7 +75,13 @@ class Dask(Processes):
         import dask
 
         self.stack = contextlib.ExitStack()
-        self.stack.enter_context(dask.config.set({"distributed.scheduler.work-stealing": False}))
+        settings = {
+            "distributed.scheduler.work-stealing": False,
+            # Under load a worker may take longer than the 15 s after which a LocalCluster lets go of it, and then calls
+            # that no other worker can answer wait for ever.
+            "distributed.deploy.lost-worker-timeout": "1h",
+        }
+        self.stack.enter_context(dask.config.set(settings))
         self.cluster = distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
         )

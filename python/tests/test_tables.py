@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import uuid
 
 import numpy as np
 import pytest
@@ -199,6 +200,12 @@ def test_nan_is_missing_and_infinity_is_refused():
         ({"a": [1, 2]}, {"id": [datetime.date(2025, 6, 1)] * 2}, culmen.InputError, "integers; these are dates"),
         ({"a": [1, 2]}, {"id": ["x", "y"], "id_type": "int64"}, culmen.InputError, "these are texts"),
         ({"a": [1, 2]}, {"id": 0}, culmen.InvalidArgument, "no column '0' for the ids; there are 'a'"),
+        ({"a": [1, 2]}, {"id": [1, "x"]}, culmen.RowError, "row 2: ids are all integers or all texts; 'x' is here"),
+        ({"a": [1]}, {"id": [uuid.UUID(int=1)]}, culmen.InputError, "objects of the type UUID: turn them into texts"),
+        ({"a": [1], "key": [b"x"]}, {"id": "key"}, culmen.InputError, "these are bytes: turn them into texts"),
+        ({"a": [1, 2], "key": [1, 2]}, {"id": ["key"]}, culmen.InvalidArgument, "name of one column.*not .'key'."),
+        ({"a": [1, 2], "key": [1, 2, 3]}, {"id": "key"}, culmen.InvalidArgument, "'a' has 2, 'key' has 3"),
+        ({"a": [(1 << 53) + 1]}, {}, culmen.InputError, "'a' .int, some beyond 2.53, which float64 would round"),
         ({}, {}, culmen.InputError, "no attribute"),
         (np.zeros((2, 3)), {"attributes": ["a", "b"]}, culmen.InvalidArgument, "2 attributes for the 3 columns"),
     ],
@@ -415,6 +422,18 @@ def test_ids_to_erase_of_other_libraries(kind):
     with pytest.raises(culmen.InputError, match="an id has no value|integers"):
         index.erase(with_gap)
     assert index.erase(ids) == 2 and index.ids().tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_a_table_is_not_taken_for_its_first_column(kind):
+    library = pytest.importorskip(kind)
+    make = library.table if kind == "pyarrow" else library.DataFrame
+    index = culmen.Index.build({"price": [2.0, 1.0, 0.0], "key": [1, 2, 3]}, id="key")
+    table = make({"price": [2, 1], "key": [3, 3]})
+    for call in (index.erase, culmen.ids, lambda ids: culmen.Index.build({"a": [1, 2]}, id=ids)):
+        with pytest.raises(culmen.InvalidArgument, match="one column is expected, not a table of 2 .'price', 'key'."):
+            call(table)
+    assert index.erase(make({"key": [3]})) == 1 and index.ids().tolist() == [1, 2]
 
 
 def test_a_column_of_nulls_is_all_gaps():

@@ -271,7 +271,7 @@ def test_sets_say_what_they_cannot_hold():
         ([1, None], "text", culmen.InputError, "an id has no value"),
         ([1, 2], "text", culmen.InputError, 'ids are texts where id_type is "text"; these are integers'),
         (["a"], "int64", culmen.InputError, 'ids are integers; these are texts: .* id_type="text"'),
-        (["a", 1], None, culmen.InputError, "holds texts, but 1 here"),
+        (["a", 1], None, culmen.InputError, "row 2: ids are all integers or all texts; 1 is here beside texts"),
         (["\ud800"], None, culmen.InputError, "no Unicode"),
         ([-1, 2**64 - 1], None, culmen.InputError, "from 0 to 2\\^64 - 1 where one is 2\\^63 or more; -1 is not"),
         ([1, 2**64], None, culmen.InputError, '18446744073709551616 is not: .* id_type="text"'),
@@ -281,6 +281,8 @@ def test_sets_say_what_they_cannot_hold():
         (range(0, 2**40, 2), None, culmen.InvalidArgument, "at most 2\\^28 ids, not 549755813888: join"),
         (range(10**9, 0, -3), None, culmen.InvalidArgument, "at most 2\\^28 ids, not 333333334: join"),
         (7, None, culmen.InvalidArgument, "ids\\(\\[7\\]\\)"),
+        ("a", None, culmen.InvalidArgument, "ids\\(\\['a'\\]\\)"),
+        (None, None, culmen.InvalidArgument, "not of None"),
     ]:
         with pytest.raises(error, match=says):
             culmen.ids(given, id_type)
@@ -296,17 +298,34 @@ def test_sets_say_what_they_cannot_hold():
     assert steps.search([1], where=culmen.ids(range(5, 3, -1))).ids.tolist() == [5, 4]
 
 
-def test_an_id_of_a_megabyte_is_cut_in_messages(tmp_path):
-    long = "é" * 500_000
+def test_long_ids_are_cut_in_messages():
+    long = "é" * 16_000
     index = culmen.Index.build({"a": [1.0]}, id=[long])
     for call in (
+        lambda: culmen.Index.build({"a": [1.0]}, id=[long * 100]),
+        lambda: index.get(long + "\ud800"),
+        lambda: index.get(long.encode()),
+        lambda: index.search({"a": 1}, after=(long, "x")),
+        lambda: culmen.ids(long),
+        lambda: culmen.ids([1, long]),
         lambda: culmen.Index.build({"a": [1.0, 2.0]}, id=[long, long]),
         lambda: index.insert({"id": [long], "a": [1.0]}),
         lambda: index.update({"id": [long + "x"], "a": [1.0]}),
         lambda: index.why({"a": 1}, long + "x"),
         lambda: index.insert({"id": ["x", "x"], "a": [1.0, 2.0]}),
     ):
-        with pytest.raises(culmen.Error) as caught:
+        with pytest.raises((culmen.Error, TypeError)) as caught:
             call()
         assert len(str(caught.value)) < 200
     assert index.get(long)["a"] == 1
+
+
+def test_what_csv_does_not_hold_is_no_id():
+    longest = "x" * 32_767
+    index = culmen.Index.build({"a": [1.0]}, id=[longest])
+    assert longest in index and longest + "x" not in index and "a\0b" not in index
+    for id, says in ((longest + "x", "32768 bytes, and at most 32767"), ("a\0b", "NUL")):
+        with pytest.raises(culmen.RowError, match=f"row 2: the id has .*{says}"):
+            culmen.Index.build({"a": [1.0, 2.0]}, id=["x", id])
+        with pytest.raises(culmen.RowError, match=f"row 1: the id has .*{says}"):
+            index.upsert({"id": [id], "a": [1.0]})

@@ -23,6 +23,7 @@
 #include "culmen/row_reader.h"
 #include "culmen/update.h"
 #include "tests/cases.h"
+#include "tests/error_of.h"
 #include "tests/harness.h"
 #include "tests/sku_rows.h"
 
@@ -366,6 +367,26 @@ TEST(TextIds, WhatDoesNotFitIsRefused) {
   expect_says(problem_of<InvalidArgument>(search(id_col() == 7)), "id holds texts");
   expect_says(problem_of<InvalidArgument>(search(Filter::ids_in(IdSet(ids)))), "those of the index text");
   expect_says(problem_of<InvalidArgument>([&] { static_cast<void>(id_text(7, IdType::text)); }), "stand in");
+  EXPECT_EQ(index.version(), 1u);
+}
+
+TEST(TextIds, AreAsLongAsACellOfCsvHoldsThem) {
+  Random random(1);
+  const std::string longest(kMaxTextIdBytes, '"');
+  Index index = Index::build(SkuTable({{longest, {{1, 1}, {}}}}, random).view());
+  EXPECT_TRUE(index.contains(longest));
+  const auto refusal_of = [&](const std::string& text) {
+    SkuTable table({{"good", {{1, 1}, {}}}}, random);
+    table.add(text, {{2, 1}, {}});
+    const auto build = [&] { static_cast<void>(Index::build(table.view())); };
+    const std::string built = error_of<RowError>(build);
+    EXPECT_EQ(error_of<RowError>([&] { index.upsert(table.view()); }), built);
+    return built;
+  };
+  EXPECT_EQ(refusal_of(longest + 'x'), "row 2: the id has 32768 bytes, and at most 32767 can be an id: \"" +
+                                           std::string(40, '"') + "...\"");
+  EXPECT_EQ(refusal_of(std::string("a\0b", 3)), "row 2: the id has a NUL character: \"a\\x00b\"");
+  EXPECT_EQ(refusal_of(std::string("\0", 1)), "row 2: the id has a NUL character: \"\\x00\"");
   EXPECT_EQ(index.version(), 1u);
 }
 

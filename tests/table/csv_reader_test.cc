@@ -405,6 +405,24 @@ TEST(CsvReader, AWordForAMissingValueIsNoIdThatIsAText) {
   EXPECT_EQ(texts_as_ids(parse_csv("id,a\nx,1\n\"NA\",2\n", "t.csv", options)), (Texts{"x", "NA"}));
 }
 
+TEST(CsvReader, AWordForAMissingValueIsNoIdThatIsANumber) {
+  ReadOptions options;
+  options.id_column = "id";
+  ReadOptions drops = options;
+  drops.nulls = NullPolicy::drop;
+  const auto is_refused = [&](const std::string& text, const std::string& word) {
+    EXPECT_EQ(error_in(text, options), "t.csv:3:1: expected a 64-bit integer in column \"id\", found \"" +
+                                           word + "\", a missing value");
+    EXPECT_EQ(parse_csv(text, "t.csv", drops).ids, (std::vector<std::int64_t>{1, 3}));
+  };
+  is_refused("id,a\n1,1\nNA,2\n3,3\n", "NA");
+  is_refused("id,a\n1,\"1\"\nNA,\"2\"\n3,3\n", "NA");
+  EXPECT_EQ(parse_csv("id,a\n1,1\n-1,2\n", "t.csv", options).ids, (std::vector<std::int64_t>{1, -1}));
+  options.dialect.null_words = drops.dialect.null_words = {"-1"};
+  is_refused("id,a\n1,1\n-1,2\n3,3\n", "-1");
+  is_refused("id,a\n1,\"1\"\n-1,\"2\"\n3,3\n", "-1");
+}
+
 // Codes such as 007 are one or the other, and only their owner knows.
 TEST(CsvReader, AsksForTheTypeOfIdsWithLeadingZeros) {
   using Texts = std::vector<std::string>;

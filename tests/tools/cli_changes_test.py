@@ -541,7 +541,7 @@ class DeleteTest(IndexCase):
             (["--ids", "1", "--where", "a>1"], 2, "--ids"),
             (["--ids", ""], 2, "--ids"),
             (["--ids", "1,,2"], 2, "--ids"),
-            (["--ids", "1,x"], 2, "'x'"),
+            (["--ids", "1,x"], 2, 'found "x"'),
             (["--ids", "1.0"], 2, "1.0"),
             (["--ids", "9223372036854775808"], 2, "9223372036854775808"),
             (["--where", " "], 2, "every row"),
@@ -909,7 +909,7 @@ class UnsignedIdsTest(Case):
 class TextIdsTest(Case):
     """Ids that are texts: with commas, quotes and line ends in them, empty, beyond ASCII."""
 
-    IDS = ["B-2", "a,b", 'say "x"', "two\nlines", "", "é", "A-10", "A-9"]
+    IDS = ["B-2", "a,b", 'say "x"', '"x" is said', "two\nlines", "", "é", "A-10", "A-9"]
 
     def table(self, rows, name="table.csv"):
         text = io.StringIO()
@@ -951,7 +951,7 @@ class TextIdsTest(Case):
             self.assertEqual(self.ids("--not-ids-file", "ids.txt"), [i for i in in_order if i not in ("A-9", "a,b")])
         ask = ("query", "index", "-w", "a=1")
         self.assertEqual(
-            self.culmen(*ask, "--rank-of", "A-9,B-2")[0], "id A-9: rank 3, score 1\nid B-2: rank 4, score 1\n"
+            self.culmen(*ask, "--rank-of", "A-9,B-2")[0], "id A-9: rank 4, score 1\nid B-2: rank 5, score 1\n"
         )
         out = json.loads(self.culmen(*ask, "--rank-of", "é", "--format", "json")[0])
         self.assertEqual(out["rows"][0]["id"], "é")
@@ -961,7 +961,18 @@ class TextIdsTest(Case):
         self.assertEqual([row["id"] for row in answer["results"]], in_order[:5])
         self.assertNotIn("label", answer["results"][0])
         self.assertEqual(self.ids("--after", answer["after"]), in_order[5:])
+        self.check_cursors(in_order)
         self.assertIn('say "x"', self.culmen(*ask, "--format", "table")[0])
+
+    def check_cursors(self, in_order):
+        """Each place as CSV has it, and as the answer in JSON names it."""
+        for i, sku in enumerate(in_order):
+            csv_cell = '"' + sku.replace('"', '""') + '"'
+            self.assertEqual(self.ids("--after", f"1,{csv_cell}"), in_order[i + 1 :])
+            out = self.culmen("query", "index", "-w", "a=1", "--format", "json", "-k", i + 1)[0]
+            self.assertEqual(self.ids("--after", json.loads(out)["queries"][0]["after"]), in_order[i + 1 :])
+        for wrong in ('1,"a', '1,"a"b', '1,"'):
+            self.refused("query", "index", "-w", "a=1", "--after", wrong, code=2, says="in quotes, as in CSV")
 
     def test_changes(self):
         self.build()
@@ -1000,7 +1011,7 @@ class TextIdsTest(Case):
             self.write("new.csv", "a\n5\n")
             self.refused(command, "index", "new.csv", code=2, says="name the column of ids with --id COLUMN")
         self.refused("query", "index", "-w", "a=1", "-o", "ids.npy", code=2, says="write csv, json or jsonl")
-        self.refused("export", "index", "ids.npy", code=2, says="write csv, json or jsonl")
+        self.refused("export", "index", "ids.npy", code=2, says="ids that are texts: write csv\n")
         self.refused("query", "index", "-w", "a=1", "--where", "id = 7", code=2, says="id holds texts")
         self.refused("query", "index", "-w", "a=1", "--why", "none", code=2, says='no row with the id "none"')
         self.table([("x", 1), ("y", 2), ("x", 3)])
@@ -1016,6 +1027,9 @@ class TextIdsTest(Case):
         )
         self.culmen("build", "table.csv", "-o", "twice", "--id", "sku", "--duplicates", "last")
         self.assertEqual(self.culmen("get", "twice", "--ids", "x")[0], "sku,a\nx,3\n")
+        self.write("table.csv", f"sku,a\n{'x' * 40_000},1\n")
+        says = "table.csv:2: the id has 40000 bytes"
+        self.refused("build", "table.csv", "-o", "long", "--id", "sku", code=3, says=says)
         self.write("table.csv", "sku,a,name\nx,1,n\n")
         self.refused("build", "table.csv", "-o", "named", "--id", "sku", "--label", "name", code=2,
                      says="has no labels besides")  # fmt: skip

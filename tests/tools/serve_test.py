@@ -300,6 +300,10 @@ class ServeRowsTest(ServeCase):
         answer = self.answer("POST", "/search", question, token=TOKEN)["queries"][0]
         self.assertEqual([row["id"] for row in answer["results"]], ["A-10", "A-9", "B-2"])
         self.assertNotIn("label", answer["results"][0])
+        in_quotes = self.answer("GET", "/get?ids=%22a,b%22,A-9", token=TOKEN)
+        self.assertEqual([row["id"] for row in in_quotes["rows"]], ["a,b", "A-9"])
+        last = self.answer("POST", "/search", question | {"after": '1,"A-9"'}, token=TOKEN)["queries"][0]
+        self.assertEqual([row["id"] for row in last["results"]], ["B-2", "a,b"])
         rest = self.answer("POST", "/search", question | {"after": answer["after"]}, token=TOKEN)["queries"][0]
         self.assertEqual([row["id"] for row in rest["results"]], ["a,b"])
         some = self.answer("POST", "/search", question | {"not_ids": ["A-9", "B-2"]}, token=TOKEN)["queries"][0]
@@ -746,6 +750,8 @@ class ServeDescriptionTest(ServeCase):
         types = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
         is_kind = [value is None if kind == "null" else isinstance(value, types[kind]) for kind in kinds]
         self.assertTrue(any(is_kind), f"{where}: {value} is no {kinds}")
+        if "pattern" in schema:
+            self.assertRegex(value, schema["pattern"], where)
         if isinstance(value, list):
             for i, item in enumerate(value):
                 self.fits(item, schema["items"], f"{where}[{i}]")
@@ -803,6 +809,8 @@ class ServeDescriptionTest(ServeCase):
         _, _, answer = self.ask("POST", "/search", {"nonsense": 1})
         listed = answer["error"]["message"].split("it may have ")[1]
         self.assertEqual(set(listed.split(", ")), known)
+        for cursor in ("9.5,-7", "-1e-7,18446744073709551615", '1,"a,b"', "1,two\nlines", "1,"):
+            self.fits({"weights": {}, "after": cursor}, {"$ref": "#/components/schemas/Question"}, "a question")
 
     def test_metrics_are_in_the_text_format(self):
         self.serve()
