@@ -24,11 +24,12 @@ bool are_quantiles(std::span<const double> values);
 
 // The numbers that a RankCurve goes by, for host and device. Monotone, also in its last bits: docs/contract.md defines it.
 struct RankSteps {
-  const double* values;  // [2 half - 1], `size` that ascend, then infinity: searched without branches
+  const double* values;  // [num_values()], `size` that ascend, then infinity: searched without branches
   const double* steps;   // [size], the number of quantiles below each
   std::uint32_t size, half;
   double num_steps;
 
+  std::size_t num_values() const { return 2 * std::size_t{half} - 1; }
   // How many values are not above x, a finite number.
   CULMEN_HOST_DEVICE std::uint32_t num_at_most(double x) const {
     std::uint32_t count = 0;

@@ -69,16 +69,16 @@ bool is_joined(const JointTerms& joint, std::int32_t attribute) {
 }  // namespace
 
 JointAttribute::JointAttribute(double weight, std::span<const NumberTerm> terms)
-    : attribute_(terms.front().column), minimum_(terms.front().minimum) {
-  const double maximum = terms.front().maximum;
-  const double width = (maximum - minimum_) / kCells;
-  cells_per_unit_ = 1 / width;
+    : attribute_(terms.front().column) {
+  const double minimum = terms.front().minimum, maximum = terms.front().maximum;
+  const double width = (maximum - minimum) / kCells;
+  cells_ = {minimum, 1 / width};
   // Where rounding may put a value into the next cell.
-  const double beyond = 0x1p-20 * width + 0x1p-50 * std::fmax(std::fabs(minimum_), std::fabs(maximum));
+  const double beyond = 0x1p-20 * width + 0x1p-50 * std::fmax(std::fabs(minimum), std::fabs(maximum));
   for (std::size_t c = 0; c < kCells; ++c) {
     // No value is outside of the range, where functions may not be numbers.
-    const double first = std::fmax(minimum_ + static_cast<double>(c) * width - beyond, minimum_);
-    const double last = std::fmin(minimum_ + static_cast<double>(c + 1) * width + beyond, maximum);
+    const double first = std::fmax(minimum + static_cast<double>(c) * width - beyond, minimum);
+    const double last = std::fmin(minimum + static_cast<double>(c + 1) * width + beyond, maximum);
     if (terms.size() == 1 && terms.front().function == TermFunction::rank) {
       highest_[0][c] = highest_above(-weight, terms.front(), first, last);
       continue;
@@ -95,13 +95,8 @@ JointAttribute::JointAttribute(double weight, std::span<const NumberTerm> terms)
   }
 }
 
-std::size_t JointAttribute::cell_of(double value) const {
-  const double cell = std::max(0.0, (value - minimum_) * cells_per_unit_);  // in this order NaN is 0
-  return static_cast<std::size_t>(std::min(cell, double{kCells - 1}));
-}
-
 double JointAttribute::highest(double first, double last) const {
-  const std::size_t from = cell_of(first), to = cell_of(last);
+  const std::size_t from = cells_.cell_of(first), to = cells_.cell_of(last);
   const auto level = static_cast<std::size_t>(std::bit_width(to - from + 1) - 1);
   return std::max(highest_[level][from], highest_[level][to + 1 - (std::size_t{1} << level)]);
 }
