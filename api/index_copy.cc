@@ -16,12 +16,15 @@ namespace {
 
 using gpu::MirrorView;
 
-void check_engine(Engine engine, std::size_t k) {
+void check_engine(Engine engine, std::size_t k, bool has_functions) {
   if (engine == Engine::ta)
     throw InvalidArgument("the engine ta runs on the CPU only; a GPU has bounded, scan and gta");
   if (engine == Engine::gta && k > gpu::kMaxSortedHits)
     throw InvalidArgument("the engine gta takes k up to " + std::to_string(gpu::kMaxSortedHits) +
                           " on a GPU; bounded and scan take any");
+  if (engine == Engine::gta && has_functions)
+    throw InvalidArgument(
+        "the engine gta takes no score terms and no scale by rank on a GPU; bounded and scan do");
 }
 
 bool can_be_batch(const MirrorView& view, Engine engine, std::size_t k) {
@@ -87,7 +90,7 @@ IndexCopy::Started::Started(const IndexCopy& copy, const MirrorView& view, const
       start_(start),
       query_(resolve(query, *view.snapshot)),
       result_(copy.make_result(view, call.engine)) {
-  check_engine(call.engine, query_.k);
+  check_engine(call.engine, query_.k, !query_.functions.empty());
   refuse_on_device(query);
   look_after_a_while(call.watch);
   if (view.mirror->has_rows()) running_.emplace(copy.single_search_, view_, query_, result_.stats.engine);
@@ -132,7 +135,7 @@ void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, co
   const std::size_t width = view.snapshot->attributes.size();
   refuse_on_device(batch);
   const std::size_t k = std::min<std::size_t>(batch.k, view.snapshot->num_rows);
-  if (batch.scale == Scale::none && can_be_batch(view, call.engine, k)) {
+  if (batch.scale == Scale::none && batch.terms.empty() && can_be_batch(view, call.engine, k)) {
     const std::optional<std::size_t> refused =
         flat_search_.search(view, batch, k, first, answers, shared_bounds, call.watch);
     if (!refused) return;
@@ -176,11 +179,13 @@ SearchResult IndexCopy::make_result(const MirrorView& view, Engine engine) const
 void IndexCopy::search_current(const MirrorView& view, std::span<const Query> queries, const SearchCall& call,
                                std::span<SearchResult> results) const {
   std::ranges::fill(results, make_result(view, call.engine));
-  std::map<std::size_t, std::vector<std::size_t>> positions_by_k;
+  // Those with functions apart: a batch with some takes a slower kernel, and none of its queries a sweep.
+  std::map<std::pair<std::size_t, bool>, std::vector<std::size_t>> positions_by_k;
   for (std::size_t q = 0; q < queries.size(); ++q)
-    positions_by_k[resolve_k(queries[q], *view.snapshot)].push_back(q);
-  for (const auto& [k, positions] : positions_by_k) {
-    check_engine(call.engine, k);
+    positions_by_k[{resolve_k(queries[q], *view.snapshot), has_functions(queries[q])}].push_back(q);
+  for (const auto& [key, positions] : positions_by_k) {
+    const auto& [k, is_with_functions] = key;
+    check_engine(call.engine, k, is_with_functions);
     if (can_be_batch(view, call.engine, k)) {
       batch_search_.search(view, queries, positions, k, results, call.watch);
     } else {

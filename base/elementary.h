@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 
 #include "base/host_device.h"
 
@@ -25,6 +26,11 @@ CULMEN_HOST_DEVICE void series_of_exp(AddNext&& add_next) {
   for (const double inverse : kInverse) add_next(inverse);
 }
 
+// 2^-h, 0 <= h <= 1022.
+CULMEN_HOST_DEVICE inline double power_of_minus(int h) {
+  return __builtin_bit_cast(double, static_cast<std::int64_t>(1023 - h) << 52);
+}
+
 // 2^-t of t >= 0.
 CULMEN_HOST_DEVICE inline double exp2_of_minus(double t) {
   if (!(t < kNothingLeftOfExp2)) return 0;
@@ -32,7 +38,9 @@ CULMEN_HOST_DEVICE inline double exp2_of_minus(double t) {
   const double z = (whole - t) * kLn2;
   double sum = 0;
   series_of_exp([&](double inverse) { sum = std::fma(sum, z, inverse); });
-  return std::ldexp(sum, -static_cast<int>(whole));
+  // In two steps, of which only the second can round, as 2^-1022 is the smallest power that is a normal number.
+  const int power = static_cast<int>(whole), most = power < 1000 ? power : 1000;
+  return sum * power_of_minus(most) * power_of_minus(power - most);
 }
 
 inline constexpr double kLn2High = 0x1.62e42fefa38p-1, kLn2Low = 0x1.ef35793c7673p-45;

@@ -4,7 +4,6 @@
 // loose but never wrong. Host and device round by the same code.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -16,14 +15,15 @@ namespace culmen {
 struct Half {
   std::uint16_t bits = 0;
 
-  operator float() const {  // exact: every binary16 number is a binary32 number
+  CULMEN_HOST_DEVICE operator float() const {  // exact: every binary16 number is a binary32 number
     const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
     const std::uint32_t rest = bits & 0x7fffu;
     if (rest < 0x400)  // subnormal
-      return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(rest) * 0x1p-24f) | sign);
+      return __builtin_bit_cast(
+          float, __builtin_bit_cast(std::uint32_t, static_cast<float>(rest) * 0x1p-24f) | sign);
     // The exponent's offset is 15 here and 127 there; infinities and NaN have all of its bits set in both.
     const std::uint32_t offset = rest < 0x7c00 ? (127u - 15u) << 23 : (255u - 31u) << 23;
-    return std::bit_cast<float>(((rest << 13) + offset) | sign);
+    return __builtin_bit_cast(float, ((rest << 13) + offset) | sign);
   }
 };
 static_assert(sizeof(Half) == 2);

@@ -7,30 +7,11 @@
 
 #include "cpu/leaf_zone.h"
 #include "cpu/node_children.h"
-#include "index/field_key.h"
 #include "index/read_session.h"
 #include "index/snapshot_fields.h"
 
 namespace culmen {
 namespace {
-
-// The highest value of a number term whose keys are from `first` to `last`.
-double highest_of_keys(const NumberTerm& term, std::int64_t first, std::int64_t last) {
-  return first > last ? 0 : term.highest(term.of_key(first), term.of_key(last));
-}
-
-// Of rows with such keys and, unless there is only one and no gap, of others.
-double highest_of_category(const CategoryTerm& term, const ColumnSummary& zone) {
-  if (zone.minimum > zone.maximum) return 0;
-  if (zone.minimum == zone.maximum && !zone.some_missing) {
-    const double* weight = term.weight_of(zone.minimum);
-    return weight == nullptr ? 0 : *weight;
-  }
-  double highest = 0;
-  for (auto at = term.first_from(zone.minimum); at != term.weights.end() && at->first <= zone.maximum; ++at)
-    if ((zone.set & key_set_bit(at->first)) != 0) highest = std::fmax(highest, at->second);
-  return highest;
-}
 
 ColumnSummary summary_of_child(const ChildZones& zones, std::uint32_t child) {
   const bool some_missing = (zones.gaps.some_missing >> child & 1) != 0;
@@ -93,7 +74,7 @@ class OfChildren {
   void operator()(const CategoryTerm& term) {
     const ChildZones& zones = zones_of(term.field);
     for (std::uint32_t c = 0; c < num_children_; ++c)
-      add(c, highest_of_category(term, summary_of_child(zones, c)), 1);
+      add(c, term.by_key().highest(summary_of_child(zones, c)), 1);
   }
 
  private:
@@ -121,7 +102,7 @@ class OfLeaf {
   void operator()(const NumberTerm& term) {
     if (term.is_field) {
       const ColumnSummary keys = zone_.field(term.column);
-      return highest_.push_back(term.weight, highest_of_keys(term, keys.minimum, keys.maximum));
+      return highest_.push_back(term.weight, term.highest_of_keys(keys.minimum, keys.maximum));
     }
     highest_.push_back(term.weight,
                        term.highest_of_stored(zone_.minimum(term.column), zone_.maximum(term.column)));
@@ -132,7 +113,7 @@ class OfLeaf {
     if (adds) highest_.push_back(term.weight, 1);
   }
   void operator()(const CategoryTerm& term) {
-    highest_.push_back(highest_of_category(term, zone_.field(term.field)), 1);
+    highest_.push_back(term.by_key().highest(zone_.field(term.field)), 1);
   }
 
  private:
@@ -148,14 +129,13 @@ class OfIndex {
     if (!term.is_field)
       return highest_.push_back(term.weight, term.highest_of_stored(term.minimum, term.maximum));
     const ColumnSummary keys = summary_of_index(snapshot_, term.column);
-    highest_.push_back(term.weight,
-                       keys.some_present ? highest_of_keys(term, keys.minimum, keys.maximum) : 0);
+    highest_.push_back(term.weight, keys.some_present ? term.highest_of_keys(keys.minimum, keys.maximum) : 0);
   }
   void operator()(const ConditionTerm& term) { highest_.push_back(std::fmax(term.weight, 0.0), 1); }
   void operator()(const CategoryTerm& term) {
     highest_.push_back(
-        highest_of_category(term, {std::numeric_limits<std::int64_t>::min(),
-                                   std::numeric_limits<std::int64_t>::max(), ~std::uint64_t{0}, true, true}),
+        term.by_key().highest({std::numeric_limits<std::int64_t>::min(),
+                               std::numeric_limits<std::int64_t>::max(), ~std::uint64_t{0}, true, true}),
         1);
   }
 

@@ -43,6 +43,13 @@ inline void add_value(AttributeStats& stats, double value) {
   stats.quantum = std::min(stats.quantum, quantum_exponent(value));
 }
 
+// Converts a bound in units to a value, rounded outwards: up for a maximum, down for a minimum.
+CULMEN_HOST_DEVICE inline double value_outwards(double origin, double unit, double in_units, bool up) {
+  const double extent = in_units * unit;
+  const double error_bound = 0x1p-51 * (std::fabs(origin) + std::fabs(extent)) + 0x1p-1070;
+  return origin + extent + (up ? error_bound : -error_bound);
+}
+
 // The units in which bounds measure an attribute: X = (a - origin) / 2^exponent, about 0..1. Bounds on sums of
 // attributes are tight only if the attributes are of similar size. A power of two makes the multiplication exact.
 struct BoundUnit {
@@ -53,11 +60,8 @@ struct BoundUnit {
 
   CULMEN_HOST_DEVICE double to_units(double value) const { return (value - origin) * inverse; }
 
-  // Converts a bound to a value, rounded outwards: up for a maximum, down for a minimum.
   double value_outwards(double in_units, bool up) const {
-    const double extent = in_units * unit;
-    const double error_bound = 0x1p-51 * (std::fabs(origin) + std::fabs(extent)) + 0x1p-1070;
-    return origin + extent + (up ? error_bound : -error_bound);
+    return culmen::value_outwards(origin, unit, in_units, up);
   }
 };
 

@@ -19,14 +19,16 @@ inline bool is_stored_text(const Field& field) {
   return field.is_text() && field.role == FieldRole::stored;
 }
 
+inline constexpr std::int64_t kAllButSign = 0x7fffffffffffffff;
+
 // Of a number that is not NaN. -0 and 0 have one key.
 inline std::int64_t key_of_double(double value) {
   const auto bits = std::bit_cast<std::int64_t>(value + 0.0);
-  return bits ^ (bits >> 63 & std::numeric_limits<std::int64_t>::max());
+  return bits ^ (bits >> 63 & kAllButSign);
 }
 
-inline double double_of_key(std::int64_t key) {
-  return std::bit_cast<double>(key ^ (key >> 63 & std::numeric_limits<std::int64_t>::max()));
+CULMEN_HOST_DEVICE inline double double_of_key(std::int64_t key) {
+  return __builtin_bit_cast(double, key ^ (key >> 63 & kAllButSign));  // std::bit_cast is no device function
 }
 
 // A key as a number that partitions are cut by. In the order of the keys, though integers beyond 2^53 are rounded.
@@ -36,7 +38,7 @@ inline double cut_value(const Field& field, std::int64_t key) {
 inline constexpr double kMissingCutValue = -std::numeric_limits<double>::infinity();
 
 // The bit of a key in the small set that a zone keeps. Neighbouring keys have different bits.
-inline std::uint64_t key_set_bit(std::int64_t key) {
+CULMEN_HOST_DEVICE inline std::uint64_t key_set_bit(std::int64_t key) {
   return std::uint64_t{1} << (static_cast<std::uint64_t>(key) & 63);
 }
 

@@ -1,5 +1,7 @@
 #include "index/quantiles.h"
 
+#include <limits>
+
 namespace culmen {
 namespace {
 
@@ -19,10 +21,12 @@ bool are_quantiles(std::span<const double> values) {
 
 RankCurve::RankCurve(std::span<const double> quantiles)
     : values_(distinct(quantiles)), num_steps_(std::max(1.0, static_cast<double>(quantiles.size()) - 1)) {
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    const auto first = std::lower_bound(quantiles.begin(), quantiles.end(), values_[i]);
+  for (const double value : values_) {
+    const auto first = std::lower_bound(quantiles.begin(), quantiles.end(), value);
     steps_.push_back(static_cast<double>(first - quantiles.begin()));
   }
+  while (half_ <= steps_.size()) half_ *= 2;
+  values_.resize(2 * std::size_t{half_} - 1, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace culmen

@@ -7,10 +7,8 @@
 #include <string>
 #include <tuple>
 
-#include "base/elementary.h"
 #include "base/number_text.h"
 #include "culmen/error.h"
-#include "index/field_key.h"
 #include "index/score.h"
 #include "index/snapshot_fields.h"
 #include "query/filter_column.h"
@@ -22,16 +20,6 @@ namespace culmen {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-bool is_decay(TermFunction function) {
-  return function == TermFunction::decay_linear || function == TermFunction::decay_exp ||
-         function == TermFunction::decay_gauss;
-}
-
-// Whether it falls on both sides of its origin; others rise.
-bool has_peak(TermFunction function) {
-  return function == TermFunction::near || is_decay(function);
-}
 
 bool has_scale(TermFunction function) {
   return is_decay(function) || function == TermFunction::saturate;
@@ -65,18 +53,6 @@ std::string_view shape_of(TermFunction function) {
   return function == TermFunction::decay_linear  ? "linear"
          : function == TermFunction::decay_gauss ? "gauss"
                                                  : "exp";
-}
-
-double at_distance(TermFunction function, double distance, double scale) {
-  const double scaled = distance / scale;
-  switch (function) {
-    case TermFunction::decay_linear:
-      return std::fmax(0.0, 1 - scaled / 2);
-    case TermFunction::decay_exp:
-      return exp2_of_minus(scaled);
-    default:
-      return exp2_of_minus(scaled * scaled);
-  }
 }
 
 // ---- From users
@@ -170,12 +146,12 @@ NumberTerm number_term(const ScoreTerm& term, const Snapshot& snapshot,
                        std::span<const AttributeStats> ranges, const TableStatistics* table) {
   const FilterColumn column = column_of(term, snapshot);
   const ColumnFormat& format = format_of(column, snapshot);
-  NumberTerm result{term.function,
-                    term.weight,
-                    origin_of(term, column, snapshot),
-                    term.scale,
-                    column.kind == FilterColumn::Kind::field,
-                    column.position};
+  NumberTerm result{{.function = term.function,
+                     .weight = term.weight,
+                     .origin = origin_of(term, column, snapshot),
+                     .scale = term.scale,
+                     .is_field = column.kind == FilterColumn::Kind::field,
+                     .column = column.position}};
   result.is_floating = format.type == ColumnType::floating;
   if (term.function != TermFunction::rank) result.ticks = ticks_of(format);
   if (result.is_field) return result;
@@ -184,7 +160,7 @@ NumberTerm number_term(const ScoreTerm& term, const Snapshot& snapshot,
   result.minimum = ranges[i].minimum;
   result.maximum = ranges[i].maximum;
   if (term.function == TermFunction::rank)
-    result.curve = std::make_shared<const RankCurve>(quantiles_of_attribute(i, snapshot, table));
+    result.set_curve(std::make_shared<const RankCurve>(quantiles_of_attribute(i, snapshot, table)));
   return result;
 }
 
@@ -280,65 +256,6 @@ Filter domains_of(std::span<const ScoreTerm> terms, const Snapshot& snapshot, Mi
   return Filter::all_of(domains);
 }
 
-double NumberTerm::of_key(std::int64_t key) const {
-  return is_floating ? double_of_key(key) : static_cast<double>(key) / ticks;
-}
-
-double NumberTerm::value(double x) const {
-  switch (function) {
-    case TermFunction::near:
-      return -std::fabs(x - origin);
-    case TermFunction::log:
-      return log_of(x);
-    case TermFunction::log1p:
-      return log_of(1 + x);
-    case TermFunction::sqrt:
-      return std::sqrt(x);
-    case TermFunction::saturate:
-      return x / (x + scale);
-    case TermFunction::rank:
-      return (*curve)(x);
-    default:
-      return at_distance(function, std::fabs(x - origin), scale);
-  }
-}
-
-double NumberTerm::best_of(double first, double last) const {
-  if (has_peak(function)) {
-    if (weight > 0) return std::clamp(origin, first, last);
-    return std::fabs(first - origin) > std::fabs(last - origin) ? first : last;
-  }
-  if (function == TermFunction::rank) return weight > 0 ? last : first;
-  // What is outside of the domain is in no row that passes.
-  const double least = function == TermFunction::log ? std::numeric_limits<double>::denorm_min() : 0.0;
-  return std::fmax(weight > 0 ? last : first, least);
-}
-
-NumberTerm::Margin NumberTerm::margin() const {
-  const bool is_monotone = function == TermFunction::near || function == TermFunction::decay_linear ||
-                           function == TermFunction::sqrt || function == TermFunction::rank;
-  if (is_monotone) return {0, 0};
-  const double up = weight > 0 ? 1 : -1;
-  return {up * 2 * kElementaryError, up * 0x1p-1070};
-}
-
-double NumberTerm::highest(double first, double last) const {
-  const double best = value(best_of(first, last));
-  if (std::isinf(best)) return best;  // a margin of 0 of it is no number
-  const Margin most = margin();
-  return best + (most.part * std::fabs(best) + most.least);
-}
-
-double NumberTerm::best_of_stored(double first, double last) const {
-  const double a = of_stored(first), b = of_stored(last);
-  return negated ? best_of(b, a) : best_of(a, b);
-}
-
-double NumberTerm::highest_of_stored(double first, double last) const {
-  const double a = of_stored(first), b = of_stored(last);
-  return negated ? highest(b, a) : highest(a, b);
-}
-
 double NumberTerm::largest(double first, double last) const {
   if (function == TermFunction::saturate && last + scale == kInfinity)
     return kInfinity;  // x / (x + h) would be 0
@@ -350,7 +267,7 @@ double NumberTerm::largest(double first, double last) const {
 
 const double* CategoryTerm::weight_of(const LeafFields& fields, std::size_t row) const {
   const auto column = static_cast<std::size_t>(field);
-  return fields.misses_field(column, row) ? nullptr : weight_of(fields.key(column, row));
+  return fields.misses_field(column, row) ? nullptr : by_key().weight_of(fields.key(column, row));
 }
 
 FunctionTerms::FunctionTerms(std::span<const ScoreTerm> terms, const Snapshot& snapshot,
@@ -368,9 +285,9 @@ FunctionTerms::FunctionTerms(std::span<const ScoreTerm> terms, const Snapshot& s
       continue;
     }
     CategoryTerm* last = terms_.empty() ? nullptr : std::get_if<CategoryTerm>(&terms_.back());
-    if (last == nullptr || last->field != predicate.column || last->weight_of(*key) != nullptr)
+    if (last == nullptr || last->field != predicate.column || last->by_key().weight_of(*key) != nullptr)
       last = &std::get<CategoryTerm>(terms_.emplace_back(CategoryTerm{predicate.column, {}}));
-    last->weights.emplace(last->first_from(*key), *key, term.weight);
+    last->weights.insert(last->weights.begin() + last->by_key().first_from(*key), {*key, term.weight});
   }
 }
 

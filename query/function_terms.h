@@ -2,7 +2,6 @@
 // of an index, in the order in which they are added. cpu/function_bounds.h bounds them.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -17,43 +16,20 @@
 #include "index/attribute_stats.h"
 #include "index/quantiles.h"
 #include "index/snapshot.h"
+#include "query/category_weights.h"
+#include "query/number_function.h"
 #include "query/predicate.h"
 
 namespace culmen {
 
-// A function of numbers.
-struct NumberTerm {
-  TermFunction function;
-  double weight;
-  double origin, scale;
-  bool is_field;
-  std::int32_t column;      // the attribute or field
-  bool negated = false;     // the attribute is stored with the other sign
-  bool is_floating = true;  // the keys of the field are those of doubles
-  double ticks = 1;         // of a unit of x: 1 / ticks is the unit of integer keys, and of an attribute
-  double minimum = 0, maximum = 0;              // of the attribute as stored, over all rows that are ranked
-  std::shared_ptr<const RankCurve> curve = {};  // of TermFunction::rank
+// A function of numbers, and what it goes by.
+struct NumberTerm : NumberFunction {
+  std::shared_ptr<const RankCurve> ranks = {};  // of TermFunction::rank: `curve` points into it
 
-  double of_stored(double value) const { return (negated ? -value : value) / ticks; }
-  double of_key(std::int64_t key) const;
-  double value(double x) const;
-
-  // Some rows have numbers from `first` to `last`, first <= last: the one that raises a score most.
-  double best_of(double first, double last) const;
-
-  // How far other values there may lie beyond that of best_of(), in the direction that raises a score: so far as the
-  // function is not monotone in its last bits.
-  struct Margin {
-    double part;  // of the value's size
-    double least;
-  };
-  Margin margin() const;
-  // The value of best_of() and its margin.
-  double highest(double first, double last) const;
-  // Of rows whose stored values are in that range.
-  double best_of_stored(double first, double last) const;
-  double highest_of_stored(double first, double last) const;
-
+  void set_curve(std::shared_ptr<const RankCurve> to) {
+    ranks = std::move(to);
+    curve = ranks->numbers();
+  }
   // No value over all x from `first` to `last` is larger in size.
   double largest(double first, double last) const;
 };
@@ -66,17 +42,10 @@ struct ConditionTerm {
 // Conditions that a column has one of some values, of which at most one holds.
 struct CategoryTerm {
   std::int32_t field;
-  std::vector<std::pair<std::int64_t, double>> weights;  // by key; no two are equal
+  std::vector<KeyWeight> weights;  // as in CategoryWeights
 
-  // The weight of that key or the next one.
-  auto first_from(std::int64_t key) const {
-    return std::ranges::lower_bound(weights, key, {}, &std::pair<std::int64_t, double>::first);
-  }
-  // Null: the key is none of them, or the row of the leaf has none of the values.
-  const double* weight_of(std::int64_t key) const {
-    const auto at = first_from(key);
-    return at != weights.end() && at->first == key ? &at->second : nullptr;
-  }
+  CategoryWeights by_key() const { return {weights.data(), static_cast<std::uint32_t>(weights.size())}; }
+  // Null: the row of the leaf has none of the values.
   const double* weight_of(const LeafFields& fields, std::size_t row) const;
 };
 

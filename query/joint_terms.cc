@@ -34,7 +34,7 @@ std::vector<NumberTerm> terms_of_attribute(const FunctionTerms& functions, std::
 // The slope of a rank through the values that good rows have, by stored value; 0 if it is too steep for a chain.
 double slope_of(const NumberTerm& term) {
   constexpr double kGood = 0.7, kBest = 0.97, kSteepest = 0x1p20;
-  const RankCurve& curve = *term.curve;
+  const RankCurve& curve = *term.ranks;
   const bool rises = term.weight > 0;
   const double from = curve.value_at(rises ? kGood : 1 - kBest),
                to = curve.value_at(rises ? kBest : 1 - kGood);
@@ -49,7 +49,7 @@ double highest_above(double slope, const NumberTerm& rank, double first, double 
     return rank.weight * rank.value(rank.of_stored(stored)) - slope * stored;
   };
   double highest = std::fmax(above(first), above(last));
-  const RankCurve& curve = *rank.curve;
+  const RankCurve& curve = *rank.ranks;
   const double from = rank.negated ? -last : first, to = rank.negated ? -first : last;
   for (std::size_t i = curve.num_at_most(from); i < curve.size() && curve.value(i) < to; ++i)
     highest = std::fmax(highest, above(rank.negated ? -curve.value(i) : curve.value(i)));
@@ -58,7 +58,7 @@ double highest_above(double slope, const NumberTerm& rank, double first, double 
 
 // A rank of one value, or of none, is the same on all rows beside it.
 bool has_slope(const NumberTerm& term) {
-  return term.function == TermFunction::rank && term.curve->size() > 1;
+  return term.function == TermFunction::rank && term.ranks->size() > 1;
 }
 
 bool is_joined(const JointTerms& joint, std::int32_t attribute) {
@@ -69,16 +69,16 @@ bool is_joined(const JointTerms& joint, std::int32_t attribute) {
 }  // namespace
 
 JointAttribute::JointAttribute(double weight, std::span<const NumberTerm> terms)
-    : attribute_(terms.front().column), minimum_(terms.front().minimum) {
-  const double maximum = terms.front().maximum;
-  const double width = (maximum - minimum_) / kCells;
-  cells_per_unit_ = 1 / width;
+    : attribute_(terms.front().column) {
+  const double minimum = terms.front().minimum, maximum = terms.front().maximum;
+  const double width = (maximum - minimum) / kCells;
+  cells_ = {minimum, 1 / width};
   // Where rounding may put a value into the next cell.
-  const double beyond = 0x1p-20 * width + 0x1p-50 * std::fmax(std::fabs(minimum_), std::fabs(maximum));
+  const double beyond = 0x1p-20 * width + 0x1p-50 * std::fmax(std::fabs(minimum), std::fabs(maximum));
   for (std::size_t c = 0; c < kCells; ++c) {
     // No value is outside of the range, where functions may not be numbers.
-    const double first = std::fmax(minimum_ + static_cast<double>(c) * width - beyond, minimum_);
-    const double last = std::fmin(minimum_ + static_cast<double>(c + 1) * width + beyond, maximum);
+    const double first = std::fmax(minimum + static_cast<double>(c) * width - beyond, minimum);
+    const double last = std::fmin(minimum + static_cast<double>(c + 1) * width + beyond, maximum);
     if (terms.size() == 1 && terms.front().function == TermFunction::rank) {
       highest_[0][c] = highest_above(-weight, terms.front(), first, last);
       continue;
@@ -95,13 +95,8 @@ JointAttribute::JointAttribute(double weight, std::span<const NumberTerm> terms)
   }
 }
 
-std::size_t JointAttribute::cell_of(double value) const {
-  const double cell = std::max(0.0, (value - minimum_) * cells_per_unit_);  // in this order NaN is 0
-  return static_cast<std::size_t>(std::min(cell, double{kCells - 1}));
-}
-
 double JointAttribute::highest(double first, double last) const {
-  const std::size_t from = cell_of(first), to = cell_of(last);
+  const std::size_t from = cells_.cell_of(first), to = cells_.cell_of(last);
   const auto level = static_cast<std::size_t>(std::bit_width(to - from + 1) - 1);
   return std::max(highest_[level][from], highest_[level][to + 1 - (std::size_t{1} << level)]);
 }

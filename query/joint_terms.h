@@ -17,6 +17,7 @@
 
 #include "query/bound_plan.h"
 #include "query/function_terms.h"
+#include "query/joint_cells.h"
 
 namespace culmen {
 
@@ -30,13 +31,15 @@ class JointAttribute {
   // At least what it adds for any stored value from `first` to `last`.
   double highest(double first, double last) const;
 
- private:
-  static constexpr std::size_t kCells = 64, kLevels = 7;
+  const JointCells& cells() const { return cells_; }
+  // For values of one cell.
+  double highest_of_cell(std::size_t cell) const { return highest_[0][cell]; }
 
-  std::size_t cell_of(double value) const;
+ private:
+  static constexpr std::size_t kCells = JointCells::kCells, kLevels = 7;
 
   std::int32_t attribute_;
-  double minimum_, cells_per_unit_;
+  JointCells cells_{};
   // of 2^level cells, from each on
   std::array<std::array<double, kCells>, kLevels> highest_{};
 };

@@ -202,6 +202,10 @@ double resolve_min_score(const std::optional<double>& min_score) {
   return *min_score;
 }
 
+bool has_functions(const Query& query) {
+  return !query.terms.empty() || query.scale == Scale::rank;
+}
+
 bool is_for_devices(const Query& query) {
   return query.terms.empty() && query.scale != Scale::rank && !query.after && !query.per;
 }
@@ -261,15 +265,17 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableS
     result.functions = FunctionTerms(
         terms, snapshot, query.missing == Missing::fill ? filled_stats(snapshot) : snapshot.stats, table);
   const double of_weights = largest_score(result.chain(), table == nullptr ? stats.data() : of_table.data());
-  const double largest = result.functions.largest(of_weights, snapshot, of_table);
-  if (!std::isfinite(largest)) throw InvalidArgument("the weights are so large that a score could overflow");
+  result.largest = result.functions.largest(of_weights, snapshot, of_table);
+  if (!std::isfinite(result.largest))
+    throw InvalidArgument("the weights are so large that a score could overflow");
   result.codes = CodeTerms(result.score_terms());
   const Filter where =
       terms.empty() ? query.where : query.where && domains_of(terms, snapshot, query.missing);
   resolve_filter(where, snapshot, result, fills ? std::span<const std::int32_t>() : gaps);
   result.bound = make_bound_plan(result.chain(), result.where, snapshot, stats);
   if (!result.functions.empty())
-    result.joint = join_terms(result.chain(), result.functions, result.where, snapshot, stats, largest);
+    result.joint =
+        join_terms(result.chain(), result.functions, result.where, snapshot, stats, result.largest);
   return result;
 }
 

@@ -39,6 +39,9 @@ std::size_t resolve_k(const Query& query, const Snapshot& snapshot);
 // -infinity if it is not set. Throws InvalidArgument for NaN.
 double resolve_min_score(const std::optional<double>& min_score);
 
+// Whether its score may have more than weights times values: terms, or what Scale::rank makes of the weights.
+bool has_functions(const Query& query);
+
 // The GPU engines know no pages, no groups and no terms besides the weights. Throw InvalidArgument for what asks for them.
 void refuse_on_device(const Query& query);
 void refuse_on_device(const QueryBatch& batch);

@@ -43,6 +43,7 @@ struct ResolvedQuery {
   double offset = 0;                     // where the score's chain starts
   FunctionTerms functions;               // added to the score of the weights; `bound` is without them
   std::optional<JointTerms> joint;       // another bound of the whole score, if it may be tighter
+  double largest = 0;                    // no score is larger in size
   std::size_t k = 0;                     // 1 .. number of rows
   double min_score = -std::numeric_limits<double>::infinity();
   Predicate filter;

@@ -114,7 +114,7 @@ inline void AddValues(const NumberTerm& term, NumberTerm::Margin margin, const d
     case TermFunction::saturate:
       return add.template operator()<TermFunction::saturate>();
     case TermFunction::rank:
-      for (std::size_t i = 0; i < count; ++i) sums[i] = score_step(sums[i], term.weight, term.value(x[i]));
+      for (std::size_t i = 0; i < count; ++i) sums[i] = score_step(sums[i], term.weight, term.curve(x[i]));
       return;
     case TermFunction::when:
       break;

@@ -6,18 +6,13 @@
 #include <type_traits>
 
 #include "base/half.h"
+#include "gpu/mirror/attribute_bounds.h"
 #include "gpu/mirror/half_rows.h"
 #include "index/node_layout.h"
 
 namespace culmen::gpu {
 
 inline constexpr std::uint32_t kNoNode = 0xffffffff;
-
-// Converts stored bounds to an attribute's extremes: origin + unit * the number in the row.
-struct AttributeBounds {
-  double origin, unit;
-  std::int32_t maximum_row, minimum_row;
-};
 
 struct MirrorRef {
   // As in index/slot_arena.h, by slot.
@@ -58,6 +53,10 @@ struct MirrorRef {
   std::int32_t num_attributes;
 
   CULMEN_HOST_DEVICE NodeRef node(std::uint32_t i) const { return {nodes + i * node_stride}; }
+  // ChildGaps, then ChildZones (index/child_zones.h).
+  CULMEN_HOST_DEVICE const std::byte* zones_of_children(std::uint32_t i) const {
+    return child_zones + static_cast<std::size_t>(i) * child_zones_bytes;
+  }
   template <typename T>
   CULMEN_HOST_DEVICE const T* leaf_values(std::uint32_t leaf) const {
     return reinterpret_cast<const T*>(values) +

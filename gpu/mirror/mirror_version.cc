@@ -191,4 +191,30 @@ MirrorRef MirrorVersion::ref_with_thresholds(const Snapshot& snapshot, cudaStrea
   return ref;
 }
 
+std::span<const RankSteps> MirrorVersion::rank_curves(const Snapshot& snapshot, cudaStream_t stream) const {
+  std::call_once(curves_once_, [&] {
+    std::vector<RankSteps> curves;
+    std::vector<double> numbers;
+    std::vector<std::size_t> starts;
+    for (const std::vector<double>& quantiles : snapshot.known_quantiles()) {
+      const RankCurve curve(quantiles);
+      const RankSteps& of = curves.emplace_back(curve.numbers());
+      starts.push_back(numbers.size());
+      numbers.insert(numbers.end(), of.values, of.values + of.num_values());
+      numbers.insert(numbers.end(), of.steps, of.steps + of.size);
+    }
+    PooledBuffer memory(pool_, numbers.size() * sizeof(double));
+    cuda::check(cudaMemcpyAsync(memory.data(), numbers.data(), numbers.size() * sizeof(double),
+                                cudaMemcpyHostToDevice, stream));
+    cuda::check(cudaStreamSynchronize(stream));
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+      curves[i].values = reinterpret_cast<const double*>(memory.data()) + starts[i];
+      curves[i].steps = curves[i].values + curves[i].num_values();
+    }
+    curve_numbers_ = std::move(memory);
+    curves_ = std::move(curves);
+  });
+  return curves_;
+}
+
 }  // namespace culmen::gpu

@@ -17,6 +17,7 @@
 #include "gpu/mirror/shard_map.h"
 #include "gpu/mirror/slot_arrays.h"
 #include "gpu/mirror/write_slots.h"
+#include "index/quantiles.h"
 #include "index/snapshot.h"
 
 namespace culmen::gpu {
@@ -76,6 +77,9 @@ class MirrorVersion {
   MirrorRef ref_with_order(const Snapshot& snapshot, cudaStream_t stream) const;
   // With both the order and the thresholds, likewise.
   MirrorRef ref_with_thresholds(const Snapshot& snapshot, cudaStream_t stream) const;
+  // [num_attributes] for Scale::rank, in device memory. The first call writes them on `stream`, and waits. Throws as
+  // Snapshot::known_quantiles, OutOfDeviceMemory or CudaError.
+  std::span<const RankSteps> rank_curves(const Snapshot& snapshot, cudaStream_t stream) const;
   // The position in the snapshot of a row that the device calls so.
   std::uint64_t host_row(std::uint64_t row) const {
     if (map_ == nullptr) return row;
@@ -117,10 +121,12 @@ class MirrorVersion {
   Offsets offsets_;
   PooledBuffer memory_;
   MirrorRef ref_ = {};
-  mutable std::once_flag order_once_, thresholds_once_;
+  mutable std::once_flag order_once_, thresholds_once_, curves_once_;
   mutable PooledBuffer order_;  // leaf_order, then partitions
   mutable std::uint32_t num_ordered_ = 0, num_partitions_ = 0;
   mutable PooledBuffer thresholds_;  // smallest ids, then values
+  mutable PooledBuffer curve_numbers_;
+  mutable std::vector<RankSteps> curves_;
 };
 
 // What a search holds from its beginning to its end: while there is a view of a version, its slots are not reused,

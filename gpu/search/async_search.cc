@@ -144,6 +144,7 @@ void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const P
   std::byte* terms = queries + std::size_t{part.num_queries} * part.query_stride;
   std::byte* sweep = aligned_for_sweep(terms + std::size_t{part.num_queries} * part.term_bytes);
   const MirrorRef& mirror = view.mirror->ref();
+  const bool is_filtered = options.predicate != nullptr || options.ranked_predicate != nullptr;
   const BatchRef batch = {queries,
                           hits,
                           results,
@@ -152,7 +153,7 @@ void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const P
                           part.query_stride,
                           part.k,
                           make_sweep(mirror, sweep, part.most_swept, part.k),
-                          options.predicate != nullptr || options.ranked_predicate != nullptr,
+                          is_filtered ? QueryKind::filtered : QueryKind::plain,
                           part.shared_bounds};
   launch_plan_queries(
       {view.mirror->basis(), part.weights, part.term_bytes == 0 ? nullptr : reinterpret_cast<Term*>(terms),

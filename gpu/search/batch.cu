@@ -20,7 +20,7 @@ constexpr unsigned kMaxBatchWarps = 8;  // of a thread block
 // trees: changes can leave nodes of 8 children.
 constexpr int kUsualHeight = 8;
 
-// Where warps have the queries that they work on: in shared memory or, of wide tables, where they are.
+// Where warps have the queries that they work on: in shared memory or, of wide tables and with functions, where they are.
 enum class QueryPlace { shared, device };
 
 template <int kHeight>
@@ -30,7 +30,7 @@ CULMEN_HOST_DEVICE constexpr std::size_t warp_bytes(std::uint32_t k, std::uint32
 static_assert(warp_bytes<kMaxLevels>(kMaxSortedHits, kMaxSharedQueryBytes) <= kMinSharedBytes);
 
 // A warp's shared memory: the walk's, the query, the list.
-template <typename T, int kHeight, bool kFiltered, QueryPlace kPlace>
+template <typename T, int kHeight, QueryKind kKind, QueryPlace kPlace>
 class WarpSearch {
  public:
   __device__ WarpSearch(const MirrorRef& mirror, const BatchRef& batch, std::byte* block_memory)
@@ -45,7 +45,7 @@ class WarpSearch {
     const KeyScale scale(query);
     WarpBest best = make_best(scale, query.header().min_score);
     ResultHeader work = {};
-    DepthFirst<T, kHeight, kFiltered> walk(mirror_, query, walk_memory(), best);
+    DepthFirst<T, kHeight, kKind> walk(mirror_, query, walk_memory(), best);
     std::uint64_t most_visits = batch_.sweep.visits_alone > 0 ? batch_.sweep.visits_alone : kAnyNumber;
     for (bool ended = walk.run(most_visits, work); !ended; ended = walk.again(most_visits, work)) {
       if (hand_over(mirror_, batch_, q, query, best.kth_bound().score, work, lane_)) return;
@@ -69,7 +69,7 @@ class WarpSearch {
     if (swept.num_found <= batch_.sweep.capacity) {
       take_found(entry, swept.num_found, best);
     } else {
-      DepthFirst<T, kHeight, kFiltered>(mirror_, query, walk_memory(), best).run(kAnyNumber, work);
+      DepthFirst<T, kHeight, kKind>(mirror_, query, walk_memory(), best).run(kAnyNumber, work);
     }
     write(swept.query, best, work);
   }
@@ -124,11 +124,11 @@ class WarpSearch {
   std::uint32_t lane_;
 };
 
-template <typename T, int kHeight, bool kFiltered, QueryPlace kPlace>
+template <typename T, int kHeight, QueryKind kKind, QueryPlace kPlace>
 __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
     search_batch(const MirrorRef mirror, const BatchRef batch) {
   extern __shared__ double dynamic_shared[];
-  WarpSearch<T, kHeight, kFiltered, kPlace> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
+  WarpSearch<T, kHeight, kKind, kPlace> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
   for (;;) {  // until all queries are taken
     std::uint32_t q = 0;
     if (threadIdx.x % kWarpSize == 0) q = atomicAdd(&batch.counters->next_query, 1u);
@@ -139,11 +139,11 @@ __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
 }
 
 // After the frontier and the sweep.
-template <typename T, int kHeight, bool kFiltered, QueryPlace kPlace>
+template <typename T, int kHeight, QueryKind kKind, QueryPlace kPlace>
 __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
     finish_batch(const MirrorRef mirror, const BatchRef batch) {
   extern __shared__ double dynamic_shared[];
-  WarpSearch<T, kHeight, kFiltered, kPlace> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
+  WarpSearch<T, kHeight, kKind, kPlace> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
   const std::uint32_t num_warps = blockDim.x / kWarpSize,
                       first = blockIdx.x + threadIdx.x / kWarpSize * gridDim.x;
   const std::uint32_t count = min(batch.counters->num_handed_over, batch.sweep.most);
@@ -164,7 +164,15 @@ cuda::Shape batch_shape(std::size_t warp_bytes, const cuda::Limits& limits) {
           .shared_bytes = block_warps * warp_bytes};
 }
 
-template <typename T, int kHeight, bool kFiltered, QueryPlace kPlace = QueryPlace::shared>
+// The walks alone, for queries that are never handed over.
+template <typename T, int kHeight, QueryKind kKind, QueryPlace kPlace = QueryPlace::shared>
+void launch_walks(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+                  cudaStream_t stream) {
+  const cuda::Shape shape = batch_shape(warp_bytes<kHeight>(batch.k, batch.query_stride), limits);
+  cuda::launch(search_batch<T, kHeight, kKind, kPlace>, shape, stream, mirror, batch);
+}
+
+template <typename T, int kHeight, QueryKind kKind, QueryPlace kPlace = QueryPlace::shared>
 void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                   cudaStream_t stream) {
   const cuda::Shape shape = batch_shape(warp_bytes<kHeight>(batch.k, batch.query_stride), limits);
@@ -172,7 +180,7 @@ void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
   const bool begins = begins_with_products(mirror) && batch.sweep.most > 0;
   if (begins) launch_start_of_products<T>(mirror, batch, stream);
   if (!begins || batch.sweep.most < batch.num_queries)
-    cuda::launch(search_batch<T, kHeight, kFiltered, kPlace>, shape, stream, mirror, batch);
+    launch_walks<T, kHeight, kKind, kPlace>(mirror, batch, limits, stream);
   if (batch.sweep.most == 0) return;
   if (shares) launch_share_bounds(batch, stream);
   if (!begins) {
@@ -186,7 +194,7 @@ void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
   } else {
     launch_sweep<T>(mirror, batch, limits, stream);
   }
-  cuda::launch(finish_batch<T, kHeight, kFiltered, kPlace>, shape, stream, mirror, batch);
+  cuda::launch(finish_batch<T, kHeight, kKind, kPlace>, shape, stream, mirror, batch);
 }
 
 }  // namespace
@@ -194,14 +202,16 @@ void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
 template <typename T>
 void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                   cudaStream_t stream) {
-  if (shared_query_bytes(batch.query_stride) == 0) {
-    launch_up_to<T, kMaxLevels, true, QueryPlace::device>(mirror, batch, limits, stream);
-  } else if (batch.is_filtered) {
-    launch_up_to<T, kMaxLevels, true>(mirror, batch, limits, stream);
+  if (batch.kind == QueryKind::with_functions) {
+    launch_walks<T, kMaxLevels, QueryKind::with_functions, QueryPlace::device>(mirror, batch, limits, stream);
+  } else if (shared_query_bytes(batch.query_stride) == 0) {
+    launch_up_to<T, kMaxLevels, QueryKind::filtered, QueryPlace::device>(mirror, batch, limits, stream);
+  } else if (batch.kind == QueryKind::filtered) {
+    launch_up_to<T, kMaxLevels, QueryKind::filtered>(mirror, batch, limits, stream);
   } else if (mirror.height <= kUsualHeight) {
-    launch_up_to<T, kUsualHeight, false>(mirror, batch, limits, stream);
+    launch_up_to<T, kUsualHeight, QueryKind::plain>(mirror, batch, limits, stream);
   } else {
-    launch_up_to<T, kMaxLevels, false>(mirror, batch, limits, stream);  // no tree is taller
+    launch_up_to<T, kMaxLevels, QueryKind::plain>(mirror, batch, limits, stream);  // no tree is taller
   }
 }
 

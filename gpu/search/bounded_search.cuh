@@ -23,7 +23,7 @@ inline constexpr int kBoundedLoads = 8;
 
 // A block's search after the barrier: nodes that reach the k-th score bound, then leaves that do. All of its warps
 // share each of the two.
-template <typename T, bool kFiltered>
+template <typename T, QueryKind kKind>
 class BoundedVisit {
  public:
   __device__ BoundedVisit(const MirrorRef& mirror, QueryRef query, BlockShared& shared,
@@ -55,26 +55,26 @@ class BoundedVisit {
     const std::uint32_t slot = team.slot(share);
     const bool kept = !is_excluded(
         bound, found_.kth_bound(), [&] { return team.min_id(cell); },
-        [&] { return zone_of_bounds(mirror_, query_, SlotColumn(mirror_, slot)); });
+        [&] { return zone_of_bounds<kKind>(mirror_, query_, SlotColumn(mirror_, slot)); });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
   }
 
   __device__ void open(std::uint32_t index) {
-    list_leaf(child_of<kFiltered>(mirror_, query_, index, lane_));
+    list_leaf(child_of<kKind>(mirror_, query_, index, lane_));
     if (lane_ == 0) atomicAdd(&shared_.nodes_visited, 1ull);
   }
 
   __device__ void list_leaf(const Child& child) {
     const bool kept = !is_excluded(
         child.bound, found_.kth_bound(), [&] { return child.min_id; },
-        [&] { return zone_score<T>(mirror_, query_, child.leaf); });
+        [&] { return zone_score<T, kKind>(mirror_, query_, child.leaf); });
     for (unsigned left = leaves_.push(kept, child.leaf, lane_); left != 0; left &= left - 1)
       visit(__shfl_sync(kFullWarp, child.leaf, __ffs(static_cast<int>(left)) - 1));
   }
 
   __device__ void visit(std::uint32_t leaf) {
-    visit_leaf<T, kBoundedLoads, kFiltered>(
+    visit_leaf<T, kBoundedLoads, kKind>(
         mirror_, query_, found_.kth_bound(), leaf, lane_, shared_,
         [&](auto& pass, const auto& rows, int lane) { found_.append(pass, rows, lane); });
   }
@@ -95,7 +95,7 @@ struct BoundedShared {
 
 // The query is in the block's shared memory (take_query). Dynamic shared memory: the slots' bounds and nodes, then memory
 // that holds in turn the seeds' keys, the rows found and work lists, and the answer.
-template <typename T, bool kFiltered>
+template <typename T, QueryKind kKind>
 __device__ void search_by_bounds(const MirrorRef& mirror, const SearchStateRef& state, const GridRoom& room,
                                  QueryRef query, BoundedShared& shared, double* dynamic_shared) {
   if (threadIdx.x == 0) shared.num_nodes = shared.num_leaves = 0;
@@ -105,9 +105,9 @@ __device__ void search_by_bounds(const MirrorRef& mirror, const SearchStateRef& 
   auto* candidates = reinterpret_cast<Candidate*>(rest);
   std::uint32_t* lists = rest + room.visit.candidate_bytes() / sizeof(std::uint32_t);
 
-  bound_slots(mirror, query, team);
+  bound_slots<kKind>(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  SeedPhase<T, kBoundedLoads, kFiltered> seed(mirror, query, scale, team);
+  SeedPhase<T, kBoundedLoads, kKind> seed(mirror, query, scale, team);
   write_seeds(mirror, state, room, shared.block, seed.sample(state.kth_bound), team.lane);
   GridBarrier barrier(state.counters->barrier, 1);
   barrier.arrive();
@@ -116,9 +116,9 @@ __device__ void search_by_bounds(const MirrorRef& mirror, const SearchStateRef& 
   const KthBound kth_bound = kth_bound_of_seeds(mirror, state, room, scale, shared.block, rest);
   __syncthreads();  // the candidates overwrite the seeds' keys
   BlockCandidates found(state, scale, kth_bound, shared.block, candidates, room.visit.candidates);
-  BoundedVisit<T, kFiltered>(mirror, query, shared.block, found,
-                             WorkList(lists, room.visit.nodes, shared.num_nodes),
-                             WorkList(lists + room.visit.nodes, room.visit.leaves, shared.num_leaves))
+  BoundedVisit<T, kKind>(mirror, query, shared.block, found,
+                         WorkList(lists, room.visit.nodes, shared.num_nodes),
+                         WorkList(lists + room.visit.nodes, room.visit.leaves, shared.num_leaves))
       .run(team, child);
   finish(state, scale, shared.block, candidates);
 }

@@ -104,16 +104,19 @@ __device__ double zone_score(QueryRef query, const T* highest, const T* lowest) 
   return score_finish(score);
 }
 
-template <typename T>
+// Of a leaf. With functions it is infinity: what they add is known less exactly.
+template <typename T, QueryKind kKind>
 __device__ double zone_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf) {
+  if constexpr (kKind == QueryKind::with_functions) return infinity();
   return zone_score(query, mirror.zone_vector<T>(leaf, Extreme::maximum),
                     mirror.zone_vector<T>(leaf, Extreme::minimum));
 }
 
 // The same over the maxima and minima among the stored bounds of a node or leaf. These are rounded outwards, so the
 // result is tight only where values have few digits, as they usually have where many rows tie.
-template <typename Column>
+template <QueryKind kKind, typename Column>
 __device__ double zone_of_bounds(const MirrorRef& mirror, QueryRef query, const Column& bounds) {
+  if constexpr (kKind == QueryKind::with_functions) return infinity();
   double score = query.header().offset;
   for (int t = 0; t < query.header().num_terms; ++t) {
     const PackedTerm term = query.terms()[t];

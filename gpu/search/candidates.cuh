@@ -60,12 +60,12 @@ __device__ inline KthBound kth_bound_of_candidates(const SearchStateRef& state, 
 }
 
 // By a whole warp: scores a leaf and calls take(pass, rows, lane) with the rows that pass the k-th score bound.
-template <typename T, int kLoads, bool kFiltered, typename Take>
+template <typename T, int kLoads, QueryKind kKind, typename Take>
 __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, KthBound kth_bound, std::uint32_t leaf,
                            int lane, BlockShared& shared, Take&& take) {
   const std::uint64_t first_row = mirror.first_row(leaf);
   const std::uint32_t num_rows =
-      score_leaf<T, kLoads, kFiltered>(mirror, query, leaf, lane, kth_bound.score, [&](ScoredRows& rows) {
+      score_leaf<T, kLoads, kKind>(mirror, query, leaf, lane, kth_bound.score, [&](ScoredRows& rows) {
         std::int64_t ids[kRowsPerLane];
         keep_passing(mirror, leaf, kth_bound, rows, ids);
         Candidate found[kRowsPerLane];

@@ -1,7 +1,8 @@
-// The chain bound of a node's child, and whether any row below it may pass the query's predicate.
+// The bound of a node's child, and whether any row below it may pass the query's predicate.
 #pragma once
 
 #include "gpu/search/bounds.cuh"
+#include "gpu/search/functions.cuh"
 #include "gpu/search/predicate.h"
 #include "index/child_zones.h"
 
@@ -12,29 +13,26 @@ __device__ __noinline__ inline bool child_may_pass(const PackedPredicate* predic
                                                    AttributeBits ranked_gaps, const std::byte* node,
                                                    const std::byte* zones, std::int32_t num_attributes,
                                                    int lane) {
-  const ChildZonesLayout layout = {static_cast<std::size_t>(num_attributes), 0};
-  const TestedChild child = {{node},
-                             reinterpret_cast<const ChildGaps*>(zones),
-                             reinterpret_cast<const ChildZones*>(zones + layout.zones_offset()),
-                             ranked_gaps,
-                             lane};
+  const TestedChild child = tested_child(node, zones, num_attributes, ranked_gaps, lane);
   return child.may_pass(*predicate);
 }
 
-// The chain bound of the lane's child of a node; -infinity if there is no such child, or if no row below it passes the
-// query's filter. kFiltered: as for score_row.
-template <bool kFiltered>
+// The bound of the lane's child of a node; -infinity if there is no such child, or if no row below it passes the
+// query's filter. kKind: of the query.
+template <QueryKind kKind>
 __device__ double child_bound(const MirrorRef& mirror, QueryRef query, std::uint32_t index, int lane) {
   const NodeRef node = mirror.node(index);
   const double bound = chain_bound(query, NodeColumn{node.bounds(), lane});
   if (lane >= static_cast<int>(node.header().num_children)) return -infinity();
-  if constexpr (kFiltered) {
-    const PackedHeader& header = query.header();
-    const std::byte* zones = mirror.child_zones + static_cast<std::size_t>(index) * mirror.child_zones_bytes;
-    if (header.predicate != nullptr && bound != -infinity() &&
-        !child_may_pass(header.predicate, query.ranked_gaps(), node.bytes, zones, mirror.num_attributes,
-                        lane))
+  if constexpr (kKind != QueryKind::plain) {
+    const PackedPredicate* predicate = predicate_of<kKind>(query);
+    const std::byte* zones = mirror.zones_of_children(index);
+    if (predicate != nullptr && bound != -infinity() &&
+        !child_may_pass(predicate, query.ranked_gaps(), node.bytes, zones, mirror.num_attributes, lane))
       return -infinity();
+    if constexpr (kKind == QueryKind::with_functions)
+      return child_bound_with_functions(query.functions(), bound, mirror.attributes, node.bytes, zones,
+                                        mirror.num_attributes, lane);
   }
   return bound;
 }

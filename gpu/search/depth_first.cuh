@@ -21,7 +21,7 @@ struct WalkShared {
   int num_taken[kHeight];
 };
 
-template <typename T, int kHeight, bool kFiltered>
+template <typename T, int kHeight, QueryKind kKind>
 class DepthFirst {
  public:
   __device__ DepthFirst(const MirrorRef& mirror, QueryRef query, WalkShared<kHeight>& shared, WarpBest& best)
@@ -76,7 +76,7 @@ class DepthFirst {
 
   __device__ void open(int level, std::uint32_t node, ResultHeader& work) {
     const NodeRef ref = mirror_.node(node);
-    double bound = child_bound<kFiltered>(mirror_, query_, node, lane_);
+    double bound = child_bound<kKind>(mirror_, query_, node, lane_);
     if (ties_ && bound != -infinity()) bound = fmin(bound, zone_bound(level, ref));
     const unsigned left = __ballot_sync(kFullWarp, bound != -infinity());
     __syncwarp();  // all lanes have read what is overwritten now
@@ -92,8 +92,8 @@ class DepthFirst {
 
   // A bound on the lane's child that includes no error bound, so that ids can decide.
   __device__ double zone_bound(int level, NodeRef node) const {
-    if (level == 0) return zone_score<T>(mirror_, query_, node.children()[lane_]);
-    return zone_of_bounds(mirror_, query_, NodeColumn{node.bounds(), lane_});
+    if (level == 0) return zone_score<T, kKind>(mirror_, query_, node.children()[lane_]);
+    return zone_of_bounds<kKind>(mirror_, query_, NodeColumn{node.bounds(), lane_});
   }
 
   // Takes the best remaining child of a level that can hold a row of the answer, of equal ones that with the smallest
@@ -119,8 +119,8 @@ class DepthFirst {
 
   __device__ void visit(std::uint32_t leaf, ResultHeader& work) {
     const std::uint64_t first_row = mirror_.first_row(leaf);
-    work.rows_scored += score_leaf<T, 8, kFiltered>(
-        mirror_, query_, leaf, lane_, best_.kth_bound().score, [&](ScoredRows& rows) {
+    work.rows_scored +=
+        score_leaf<T, 8, kKind>(mirror_, query_, leaf, lane_, best_.kth_bound().score, [&](ScoredRows& rows) {
           std::int64_t ids[kRowsPerLane];
           bool ties = false;
 #pragma unroll

@@ -3,7 +3,7 @@
 //   mirror   of a snapshot with at least one row, of value type T
 //   state    counters cleared; one search at a time
 //   query    packed, of that snapshot
-//   is_filtered   whether the query has a predicate (gpu/search/packed_predicate.h)
+//   kind     of the query; gta takes none with functions
 //   plan     for mirror.num_slots (gpu/search/grid_plan.h); state.outside has room for its num_bounds_outside()
 //
 // All find the same rows and score bits; the answer's form is in search_state.h. Throws CudaError; nothing is
@@ -32,18 +32,18 @@ constexpr std::size_t num_seeds(const cuda::Limits& limits) {
 // nodes and leaves that reach the k-th score.
 template <typename T>
 void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                    const GridPlan& plan, bool is_filtered, cudaStream_t stream);
+                    const GridPlan& plan, QueryKind kind, cudaStream_t stream);
 
 // Every row.
 template <typename T>
 void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                 const GridPlan& plan, bool is_filtered, cudaStream_t stream);
+                 const GridPlan& plan, QueryKind kind, cudaStream_t stream);
 
 // The paper's (GTA 2019, algorithms 2 and 3): each thread block reads partitions leaf by leaf until the threshold
 // tuple's score falls below its k-th score. k <= kMaxSortedHits.
 template <typename T>
 void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                const cuda::Limits& limits, bool is_filtered, cudaStream_t stream);
+                const cuda::Limits& limits, QueryKind kind, cudaStream_t stream);
 
 // Thread blocks of launch_gta: each appends up to k candidates.
 constexpr unsigned num_gta_blocks(const cuda::Limits& limits) {
@@ -73,7 +73,7 @@ struct BatchRef {
   std::uint32_t query_stride;
   std::uint32_t k;  // <= kMaxSortedHits
   SweepRef sweep;
-  bool is_filtered;  // some query has a predicate
+  QueryKind kind;  // what some query needs; with functions none is handed over, and sweep.most is 0
   // [num_queries] k-th score bounds that devices with other parts of the index share (share_bounds.h), in pinned memory;
   // null: the device has the whole index.
   double* shared_bounds;

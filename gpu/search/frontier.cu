@@ -53,7 +53,7 @@ static_assert(kWarps * WarpMemory::num_bytes(kMaxSharedQueryBytes) <= kMinShared
 //
 // Between two barriers of the grid k-th score bounds do not change, items are only appended, and counts of rows found
 // only grow, except for a query that is left to the sweep.
-template <typename T, bool kFiltered>
+template <typename T, QueryKind kKind>
 class Frontier {
  public:
   __device__ Frontier(const MirrorRef& mirror, const BatchRef& batch, const WarpMemory& memory)
@@ -64,7 +64,7 @@ class Frontier {
   __device__ void expand(std::uint32_t first, std::uint32_t end, Part part, std::uint32_t& count) {
     for_each(first, end, part, false, [&](std::uint32_t node) {
       const NodeRef ref = mirror_.node(node);
-      const double bound = child_bound<kFiltered>(mirror_, query(), node, static_cast<int>(lane_));
+      const double bound = child_bound<kKind>(mirror_, query(), node, static_cast<int>(lane_));
       ++nodes_;
       push({entry_, ref.children()[lane_], __double2float_ru(bound)}, bound >= kth_bound_, end, count);
     });
@@ -75,7 +75,7 @@ class Frontier {
   __device__ void visit(std::uint32_t first, std::uint32_t end, bool is_repeated) {
     for_each(first, end, Part::every, is_repeated, [&](std::uint32_t leaf) {
       ++leaves_;
-      scored_ += score_leaf<T, 8, kFiltered>(
+      scored_ += score_leaf<T, 8, kKind>(
           mirror_, query(), leaf, static_cast<int>(lane_), kth_bound_, [&](const ScoredRows& rows) {
 #pragma unroll
             for (int j = 0; j < kRowsPerLane; ++j)
@@ -246,7 +246,7 @@ class Frontier {
 };
 
 // Cooperative: each step needs what all blocks did in the one before. Dynamic shared memory: WarpMemory for each warp.
-template <typename T, bool kFiltered>
+template <typename T, QueryKind kKind>
 __global__ void __launch_bounds__(kThreads, kBlocksEach)
     frontier_batch(const MirrorRef mirror, const BatchRef batch) {
   const std::uint32_t num_queries = min(batch.counters->num_handed_over, batch.sweep.most);
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach)
   extern __shared__ double frontier_shared[];
   const WarpMemory memory(reinterpret_cast<std::byte*>(frontier_shared) +
                           threadIdx.x / kWarpSize * WarpMemory::num_bytes(batch.query_stride));
-  Frontier<T, kFiltered> frontier(mirror, batch, memory);
+  Frontier<T, kKind> frontier(mirror, batch, memory);
   StepEnd step_end(batch, batch.counters->frontier_barrier);
   for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < num_queries; i += gridDim.x * kThreads)
     batch.sweep.items[i] = {i, mirror.root, HUGE_VALF};
@@ -298,8 +298,9 @@ void launch_frontier(const MirrorRef& mirror, const BatchRef& batch, const cuda:
                              .num_threads = kThreads,
                              .shared_bytes = shared_bytes,
                              .cooperative = true};
-  cuda::launch(batch.is_filtered ? frontier_batch<T, true> : frontier_batch<T, false>, shape, stream, mirror,
-               batch);
+  cuda::launch(batch.kind == QueryKind::filtered ? frontier_batch<T, QueryKind::filtered>
+                                                 : frontier_batch<T, QueryKind::plain>,
+               shape, stream, mirror, batch);
 }
 
 template void launch_frontier<float>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);

@@ -202,12 +202,12 @@ __device__ inline KthBound kth_bound_of_seeds(const MirrorRef& mirror, const Sea
 }
 
 // By a warp: the best rows of a leaf that reach the k-th score bound.
-template <typename T, int kLoads, bool kFiltered>
+template <typename T, int kLoads, QueryKind kKind>
 __device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, const KeyScale& scale,
                                KthBound kth_bound, std::uint32_t leaf, int lane) {
   TwoBest best;
   const std::uint64_t first_row = mirror.first_row(leaf);
-  score_leaf<T, kLoads, kFiltered>(mirror, query, leaf, lane, kth_bound.score, [&](const ScoredRows& rows) {
+  score_leaf<T, kLoads, kKind>(mirror, query, leaf, lane, kth_bound.score, [&](const ScoredRows& rows) {
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j)
       if (rows.valid[j] && rows.score[j] >= kth_bound.score)

@@ -20,14 +20,13 @@ namespace {
 
 constexpr unsigned kGtaThreads = 128;
 
-template <typename T, bool kFiltered>
+template <typename T, QueryKind kKind>
 __device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, BestRows& best) {
   const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
   for (std::uint32_t first = 0; first < num_rows; first += kGtaThreads) {
     const std::uint32_t index = first + threadIdx.x;
     double score = 0;
-    if (index < num_rows &&
-        score_row<T, kFiltered>(mirror, query, leaf, index, best.kth_bound().score, score) &&
+    if (index < num_rows && score_row<T, kKind>(mirror, query, leaf, index, best.kth_bound().score, score) &&
         score >= best.kth_bound().score) {
       const std::uint64_t row = mirror.first_row(leaf) + index;
       const std::int64_t id = __ldg(mirror.ids + row);
@@ -38,7 +37,7 @@ __device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_
 }
 
 // Dynamic shared memory: the heap.
-template <typename T, typename Argument, bool kFiltered>
+template <typename T, typename Argument, QueryKind kKind>
 __global__ void __launch_bounds__(kGtaThreads)
     search_gta(const MirrorRef mirror, const SearchStateRef state, const __grid_constant__ Argument packed) {
   extern __shared__ double dynamic_shared[];
@@ -52,7 +51,7 @@ __global__ void __launch_bounds__(kGtaThreads)
     for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
       const std::uint32_t position = partition.first_leaf + i;
       const std::uint32_t leaf = mirror.leaf_order[position];
-      merge_leaf<T, kFiltered>(mirror, query, leaf, best);
+      merge_leaf<T, kKind>(mirror, query, leaf, best);
       if (threadIdx.x == 0) {
         ++shared.leaves_visited;
         shared.rows_scored += mirror.leaves[leaf].num_rows;
@@ -75,21 +74,22 @@ __global__ void __launch_bounds__(kGtaThreads)
 
 template <typename T>
 void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                const cuda::Limits& limits, bool is_filtered, cudaStream_t stream) {
+                const cuda::Limits& limits, QueryKind kind, cudaStream_t stream) {
   const std::size_t heap_bytes = heap_capacity(state.k, kGtaThreads) * sizeof(Candidate);
   const cuda::Shape shape = {.num_blocks = num_gta_blocks(limits),
                              .num_threads = kGtaThreads,
                              .shared_bytes = std::max(kSortBytes, heap_bytes)};
   if (needs_wide_argument(query, mirror.num_attributes))
-    return cuda::launch(search_gta<T, WideQueryArgument, true>, shape, stream, mirror, state,
+    return cuda::launch(search_gta<T, WideQueryArgument, QueryKind::filtered>, shape, stream, mirror, state,
                         WideQueryArgument{query.outside});
-  cuda::launch(is_filtered ? search_gta<T, QueryArgument, true> : search_gta<T, QueryArgument, false>, shape,
-               stream, mirror, state, query);
+  cuda::launch(kind == QueryKind::filtered ? search_gta<T, QueryArgument, QueryKind::filtered>
+                                           : search_gta<T, QueryArgument, QueryKind::plain>,
+               shape, stream, mirror, state, query);
 }
 
 template void launch_gta<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
-                                const cuda::Limits&, bool, cudaStream_t);
+                                const cuda::Limits&, QueryKind, cudaStream_t);
 template void launch_gta<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
-                                 const cuda::Limits&, bool, cudaStream_t);
+                                 const cuda::Limits&, QueryKind, cudaStream_t);
 
 }  // namespace culmen::gpu

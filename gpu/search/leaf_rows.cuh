@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/mirror/mirror_ref.h"
+#include "gpu/search/functions.cuh"
 #include "gpu/search/packed_query.h"
 #include "gpu/search/predicate.cuh"
 #include "gpu/search/search_state.h"
@@ -44,12 +45,13 @@ template <typename T>
 __device__ bool passes_filter(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
                               std::uint32_t index) {
   return is_in_ranges(query, LeafRow<T>(mirror, leaf, index)) &&
-         (query.header().predicate == nullptr || passing_rows<T>(mirror, query, leaf, index, 1) != 0);
+         (query.predicate() == nullptr ||
+          passing_rows<T, QueryKind::filtered>(mirror, query, leaf, index, 1) != 0);
 }
 
 // By a lane: the score of one row of a leaf. Returns false, with any score, if the row does not pass the query's
-// filter, or if there is a predicate and the score is below `least`. kFiltered: the query may have a predicate.
-template <typename T, bool kFiltered>
+// filter, or if there is a predicate and the score is below `least`. kKind: of the query, which has no functions.
+template <typename T, QueryKind kKind>
 __device__ bool score_row(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t index,
                           double least, double& score) {
   const LeafRow<T> row(mirror, leaf, index);
@@ -58,9 +60,9 @@ __device__ bool score_row(const MirrorRef& mirror, QueryRef query, std::uint32_t
   for (int t = 0; t < query.header().num_terms; ++t)
     score = score_step(score, query.terms()[t].weight, row[query.terms()[t].attribute]);
   score = score_finish(score);
-  if constexpr (kFiltered) {
-    if (query.header().predicate != nullptr)
-      return score >= least && passing_rows<T>(mirror, query, leaf, index, 1) != 0;
+  if constexpr (kKind != QueryKind::plain) {
+    if (query.predicate() != nullptr)
+      return score >= least && passing_rows<T, kKind>(mirror, query, leaf, index, 1) != 0;
   }
   return true;
 }
@@ -121,20 +123,29 @@ __device__ void check_ranges(QueryRef query, Load&& load, bool (&valid)[kRowsPer
 }
 
 // By a lane: clears valid[j] if the j-th row does not pass the query's predicate, or if its score is below `least`.
-template <typename T>
+template <typename T, QueryKind kKind>
 __device__ void check_predicate(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, double least,
                                 ScoredRows& rows) {
   unsigned passing = 0;
 #pragma unroll
   for (int j = 0; j < kRowsPerLane; ++j) passing |= rows.valid[j] && rows.score[j] >= least ? 1u << j : 0;
-  if (passing != 0) passing = passing_rows<T>(mirror, query, leaf, rows.index[0], passing);
+  if (passing != 0) passing = passing_rows<T, kKind>(mirror, query, leaf, rows.index[0], passing);
 #pragma unroll
   for (int j = 0; j < kRowsPerLane; ++j) rows.valid[j] = (passing >> j & 1) != 0;
 }
 
+// By a lane: adds the query's functions to the scores of its valid rows. Some of them may be outside of the functions' domains,
+// with any score: they do not pass the predicate.
+template <typename T>
+__device__ void add_functions(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, ScoredRows& rows) {
+#pragma unroll
+  for (int j = 0; j < kRowsPerLane; ++j)
+    if (rows.valid[j]) rows.score[j] = add_functions<T>(mirror, query, leaf, rows.index[j], rows.score[j]);
+}
+
 // By a warp: calls visit(ScoredRows) for the rows of a leaf, kRowsAtOnce at a time. Returns the number of rows. Rows
-// with a score below `least` are of no use. kLoads: as for score_rows; kFiltered: as for score_row.
-template <typename T, int kLoads, bool kFiltered, typename Visit>
+// with a score below `least` are of no use. kLoads: as for score_rows.
+template <typename T, int kLoads, QueryKind kKind, typename Visit>
 __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, int lane,
                                     double least, Visit&& visit) {
   const T* values = mirror.leaf_values<T>(leaf);
@@ -156,8 +167,9 @@ __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j) rows.valid[j] = rows.index[j] < num_rows;
     check_ranges(query, load, rows.valid);
-    if constexpr (kFiltered)
-      if (query.header().predicate != nullptr) check_predicate<T>(mirror, query, leaf, least, rows);
+    if constexpr (kKind == QueryKind::with_functions) add_functions<T>(mirror, query, leaf, rows);
+    if constexpr (kKind != QueryKind::plain)
+      if (predicate_of<kKind>(query) != nullptr) check_predicate<T, kKind>(mirror, query, leaf, least, rows);
     visit(rows);
     first += kRowsAtOnce;
   } while (first < num_rows);

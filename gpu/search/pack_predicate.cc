@@ -107,4 +107,12 @@ std::vector<std::byte> pack_predicate(const Predicate& predicate, bool has_ranke
   return packer.bytes();
 }
 
+std::vector<std::byte> pack_whole_predicate(const Predicate& predicate) {
+  if (predicate.is_everything()) return {};
+  PredicatePacker packer;
+  const Predicate* const whole[] = {&predicate};
+  packer.append(Predicate::Kind::all_of, whole, PackedTest::kPass, PackedTest::kFail);
+  return packer.bytes();
+}
+
 }  // namespace culmen::gpu

@@ -40,7 +40,7 @@ std::size_t packed_bytes_of(const ResolvedQuery& query) {
                       static_cast<int>(packed_ranges(query).size()));
 }
 
-void pack_query(const ResolvedQuery& query, std::byte* out, const PackedPredicate* predicate) {
+void pack_query(const ResolvedQuery& query, std::byte* out, const void* parts) {
   QueryWriter writer(out);
   for (const Term& term : query.terms) writer.push_back(term);
   for (const BoundTerm& term : query.bound.terms) writer.push_back(term);
@@ -49,12 +49,15 @@ void pack_query(const ResolvedQuery& query, std::byte* out, const PackedPredicat
     for (const BoundTerm& term : query.bound.capped->terms) writer.push_back(term);
   }
   for (const PackedRange& range : packed_ranges(query)) writer.push_back(range);
-  writer.set_predicate(predicate);
-  writer.finish(query.offset, query.min_score, query.bound);
+  writer.set_parts(parts);
+  const BoundStart& bound = query.bound;
+  BoundStart start = bound;
+  if (!query.functions.empty()) start.magnitude = std::fmax(start.magnitude, query.largest);
+  writer.finish(query.offset, query.min_score, start);
 }
 
-void set_predicate(std::byte* packed, const PackedPredicate* predicate) {
-  reinterpret_cast<PackedHeader*>(packed)->predicate = predicate;
+void set_parts(std::byte* packed, const void* parts) {
+  reinterpret_cast<PackedHeader*>(packed)->parts = parts;
 }
 
 }  // namespace culmen::gpu

@@ -5,7 +5,7 @@
 #include <boost/container/static_vector.hpp>
 #include <cstddef>
 
-#include "culmen/filter.h"
+#include "culmen/query.h"
 #include "gpu/search/packed_query.h"
 #include "query/resolved_query.h"
 
@@ -16,19 +16,20 @@ using PackedRanges = boost::container::static_vector<PackedRange, kMaxPackedRang
 // Throws InvalidArgument if they are more.
 PackedRanges packed_ranges(const ResolvedQuery& query);
 
-// No query with this filter has more packed ranges; one, that no row is in, if no row can pass. is_skipping: the query
-// may skip rows that miss values.
-inline std::size_t max_ranges_of(const Filter& filter, bool is_skipping) {
-  const std::size_t least = filter.kind() == Filter::Kind::everything && !is_skipping ? 0 : 1;
-  return std::max(filter.num_conditions(), least);
+// The query has no more packed ranges; one, that no row is in, if no row can pass. is_skipping: it may skip rows that miss
+// values.
+inline std::size_t max_ranges_of(const Query& query, bool is_skipping) {
+  const std::size_t least = query.where.kind() == Filter::Kind::everything && !is_skipping ? 0 : 1;
+  return std::max(query.where.num_conditions(), least) +
+         query.terms.size();  // a term demands a value that it takes
 }
 
 // Bytes that pack_query will write.
 std::size_t packed_bytes_of(const ResolvedQuery& query);
 
-// Writes the query to `out`, which is aligned to 8. `predicate`: that of its filter in device memory, if it has one.
-void pack_query(const ResolvedQuery& query, std::byte* out, const PackedPredicate* predicate = nullptr);
-// Sets the predicate of a packed query.
-void set_predicate(std::byte* packed, const PackedPredicate* predicate);
+// Writes the query to `out`, which is aligned to 8. parts: PackedHeader::parts.
+void pack_query(const ResolvedQuery& query, std::byte* out, const void* parts = nullptr);
+// Of a packed query.
+void set_parts(std::byte* packed, const void* parts);
 
 }  // namespace culmen::gpu

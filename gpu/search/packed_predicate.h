@@ -5,8 +5,7 @@
 // "may any row of this child pass" in place of "does this row pass", the same program tells which children of a node to
 // skip.
 //
-// Kernels are compiled twice, with and without predicates (kFiltered): the calls would cost registers in searches that
-// have none.
+// Only kernels of some kinds have the calls (QueryKind in packed_query.h).
 #pragma once
 
 #include <cstddef>

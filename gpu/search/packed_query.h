@@ -12,6 +12,11 @@
 namespace culmen::gpu {
 
 struct PackedPredicate;  // gpu/search/packed_predicate.h
+struct PackedFunctions;  // gpu/search/packed_functions.h
+
+// What kernels are compiled for: queries without a predicate, with one, or with terms besides the weights, and perhaps with one.
+// The calls would cost registers in searches that make none.
+enum class QueryKind : std::uint8_t { plain, filtered, with_functions };
 
 struct PackedTerm {
   double weight;
@@ -39,8 +44,9 @@ struct PackedHeader {
   double min_score;    // -infinity: none
   // Scores as 32-bit keys (gpu/search/score_keys.cuh): (score - base) * key_scale is about 1 or smaller.
   double key_scale, key_unit;  // powers of two, inverse to each other
-  // What ranges leave open, in device memory; null: nothing. Rows must pass both.
-  const PackedPredicate* predicate;
+  // In device memory, by the kernel's QueryKind: a PackedPredicate of what ranges leave open (null: nothing; rows must pass
+  // both), or PackedFunctions, which have that predicate.
+  const void* parts;
   std::int32_t num_terms, num_bound_terms, num_capped_terms, num_ranges;
   std::int32_t num_gap_words;  // for PackedTest::Kind::has_ranked: attributes, a bit each
   std::int32_t is_refused;     // 1: not a valid query, it has no hits (gpu/search/query_writer.h)
@@ -81,7 +87,8 @@ struct QueryParameter {
 using QueryArgument = QueryParameter<1032>;      // 20 attributes without ranges
 using SmallQueryArgument = QueryParameter<360>;  // 8 attributes without ranges
 
-// One of a wide table, too large for a parameter and perhaps for shared memory.
+// One of a wide table, too large for a parameter and perhaps for shared memory; and each with functions, so that there are
+// fewer kernels: its functions are in device memory as well.
 struct WideQueryArgument {
   static constexpr bool kIsShared = false;  // kernels read it where it is
 
@@ -99,6 +106,14 @@ struct QueryRef {
 
   CULMEN_HOST_DEVICE const PackedHeader& header() const {
     return *reinterpret_cast<const PackedHeader*>(bytes);
+  }
+  // For kernels of QueryKind::filtered.
+  CULMEN_HOST_DEVICE const PackedPredicate* predicate() const {
+    return static_cast<const PackedPredicate*>(header().parts);
+  }
+  // For kernels of QueryKind::with_functions.
+  CULMEN_HOST_DEVICE const PackedFunctions* functions() const {
+    return static_cast<const PackedFunctions*>(header().parts);
   }
   CULMEN_HOST_DEVICE const PackedTerm* terms() const {
     return reinterpret_cast<const PackedTerm*>(bytes + sizeof(PackedHeader));

@@ -57,8 +57,7 @@ __device__ void write_query(const ScoreChain& chain, const BoundBasis& basis, co
   append_bound_terms(chain, start, basis, writer);
   write_capped(chain, basis, options, writer);
   for (std::uint32_t r = 0; r < options.num_ranges; ++r) writer.push_back(options.ranges[r]);
-  writer.set_predicate(write_ranked_gaps(chain, options, writer) ? options.ranked_predicate
-                                                                 : options.predicate);
+  writer.set_parts(write_ranked_gaps(chain, options, writer) ? options.ranked_predicate : options.predicate);
   writer.finish(chain.offset, options.min_score, start);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/mirror/mirror_ref.h"
+#include "gpu/search/packed_functions.h"
 #include "gpu/search/packed_query.h"
 #include "gpu/search/predicate.h"
 #include "gpu/search/warp.cuh"
@@ -25,14 +26,25 @@ __device__ __noinline__ unsigned passing_rows(const PackedPredicate* predicate, 
 
 // By a lane: which of the rows first + 32 j of a leaf, for the bits j of `candidates`, pass the query's predicate.
 // There must be one.
-template <typename T>
+template <typename T, QueryKind kKind>
 __device__ unsigned passing_rows(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
                                  std::uint32_t first, unsigned candidates) {
-  const PackedHeader& header = query.header();
-  return passing_rows<T>(header.predicate, query.ranked_gaps(), mirror.leaf_values<T>(leaf),
+  return passing_rows<T>(predicate_of<kKind>(query), query.ranked_gaps(), mirror.leaf_values<T>(leaf),
                          mirror.ids + mirror.first_row(leaf),
                          mirror.leaf_fields == nullptr ? nullptr : mirror.leaf_fields[leaf],
                          static_cast<std::uint32_t>(mirror.leaf_rows), first, candidates);
+}
+
+// zones: MirrorRef::zones_of_children of the node.
+__device__ inline TestedChild tested_child(const std::byte* node, const std::byte* zones,
+                                           std::int32_t num_attributes, AttributeBits ranked_gaps,
+                                           int child) {
+  const ChildZonesLayout layout = {static_cast<std::size_t>(num_attributes), 0};
+  return {{node},
+          reinterpret_cast<const ChildGaps*>(zones),
+          reinterpret_cast<const ChildZones*>(zones + layout.zones_offset()),
+          ranked_gaps,
+          child};
 }
 
 }  // namespace culmen::gpu

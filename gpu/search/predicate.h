@@ -102,6 +102,16 @@ struct TestedChild {
   CULMEN_HOST_DEVICE bool may_pass(const PackedPredicate& predicate) const {
     return run_predicate(predicate, [&](const PackedTest& test) { return may_pass(predicate, test); });
   }
+  CULMEN_HOST_DEVICE ColumnSummary field(std::int32_t column) const {
+    const ChildZones& of = zones[column];
+    return {of.minimum[child], of.maximum[child], of.set[child], has(of.gaps.some_missing),
+            has(of.gaps.some_present)};
+  }
+  // What is stored of it in a bounds row.
+  CULMEN_HOST_DEVICE float bound(std::int32_t row) const {
+    const BoundRow& bounds = node.bounds()[row];
+    return bounds.bound_of(bounds.codes[child]);
+  }
 
  private:
   CULMEN_HOST_DEVICE bool may_pass(const PackedPredicate& predicate, const PackedTest& test) const {
@@ -132,11 +142,6 @@ struct TestedChild {
   }
 
   CULMEN_HOST_DEVICE bool has(std::uint32_t children) const { return (children >> child & 1) != 0; }
-
-  CULMEN_HOST_DEVICE float bound(std::int32_t row) const {
-    const BoundRow& bounds = node.bounds()[row];
-    return bounds.bound_of(bounds.codes[child]);
-  }
 
   // Stored bounds cover stand-ins as well.
   CULMEN_HOST_DEVICE bool meets_bounds(const PackedPredicate& predicate, const PackedTest& test) const {

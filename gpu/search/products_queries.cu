@@ -147,8 +147,9 @@ __global__ void __launch_bounds__(kThreads) score_found(const MirrorRef mirror, 
   SeedRow* found = batch.sweep.found + std::size_t{entry} * batch.sweep.capacity;
   const auto leaf_rows = static_cast<std::uint64_t>(mirror.leaf_rows);
   for (std::uint32_t i = lane; i < swept.num_found; i += kWarpSize)
-    score_row<T, false>(mirror, query, static_cast<std::uint32_t>(found[i].row / leaf_rows),
-                        static_cast<std::uint32_t>(found[i].row % leaf_rows), -infinity(), found[i].score);
+    score_row<T, QueryKind::plain>(mirror, query, static_cast<std::uint32_t>(found[i].row / leaf_rows),
+                                   static_cast<std::uint32_t>(found[i].row % leaf_rows), -infinity(),
+                                   found[i].score);
   if (lane == 0) swept.scored += swept.num_found;
 }
 

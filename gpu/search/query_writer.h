@@ -36,7 +36,7 @@ class QueryWriter {
     ++num_gap_words_;
   }
 
-  CULMEN_HOST_DEVICE void set_predicate(const PackedPredicate* predicate) { predicate_ = predicate; }
+  CULMEN_HOST_DEVICE void set_parts(const void* parts) { parts_ = parts; }
 
   // Call it last.
   CULMEN_HOST_DEVICE void finish(double offset, double min_score, const BoundStart& bound) {
@@ -48,7 +48,7 @@ class QueryWriter {
                 min_score,
                 std::ldexp(1.0, -exponent),
                 std::ldexp(1.0, exponent),
-                predicate_,
+                parts_,
                 num_terms_,
                 num_bound_terms_,
                 num_capped_terms_,
@@ -74,7 +74,7 @@ class QueryWriter {
   std::byte* bytes_;
   std::byte* end_;
   double capped_base_ = HUGE_VAL;
-  const PackedPredicate* predicate_ = nullptr;
+  const void* parts_ = nullptr;
   std::int32_t num_terms_ = 0, num_bound_terms_ = 0, num_capped_terms_ = 0, num_ranges_ = 0,
                num_gap_words_ = 0;
 };

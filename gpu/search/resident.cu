@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   for (std::uint64_t number = resident.first;; ++number) {
     if (blockIdx.x == 0) doorkeeper.wait_for(number);
     if (!take_question(resident, number, shared.block)) return;
-    search_by_bounds<T, false>(mirror, state, room, query, shared, dynamic_shared);
+    search_by_bounds<T, QueryKind::plain>(mirror, state, room, query, shared, dynamic_shared);
     __syncthreads();  // the search's memory is used again
     if (threadIdx.x == 0 && shared.block.is_last)
       OnDevice(resident.state->ended).store(number, ::cuda::memory_order_release);

@@ -74,7 +74,7 @@ ResidentSearch::ResidentSearch(const cuda::Limits& limits) : limits_(part_of(lim
 ResidentSearch::~ResidentSearch() = default;
 
 bool ResidentSearch::takes(const MirrorView& view, const ResolvedQuery& query) {
-  return query.k <= kMaxSortedHits && query.filter.is_everything() &&
+  return query.k <= kMaxSortedHits && query.filter.is_everything() && query.functions.empty() &&
          view.mirror->ref().num_attributes <= kMaxSharedAttributes &&
          packed_bytes_of(query) <= packed_stride(view.mirror->ref().num_attributes, 0);
 }

@@ -17,7 +17,7 @@ constexpr std::uint32_t kFirstStride = 32;
 constexpr unsigned kBlocksPerMultiprocessor = 2;
 constexpr int kLoads = 4;  // with 8 a thread needs more than the 64 registers that 2 blocks leave it
 
-template <typename T, typename Argument, bool kFiltered>
+template <typename T, typename Argument, QueryKind kKind>
 __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
     search_scan(const MirrorRef mirror, const SearchStateRef state, const GridRoom room,
                 const __grid_constant__ Argument packed) {
@@ -31,15 +31,15 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
   const std::uint32_t num_warps = gridDim.x * kSearchWarps;
 
-  bound_slots(mirror, query, team);
+  bound_slots<kKind>(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   write_seeds(mirror, state, room, shared,
-              SeedPhase<T, kLoads, kFiltered>(mirror, query, scale, team).sample(state.kth_bound), lane);
+              SeedPhase<T, kLoads, kKind>(mirror, query, scale, team).sample(state.kth_bound), lane);
   grid_barrier(state.counters->barrier, 1);
   KthBound kth_bound = kth_bound_of_seeds(mirror, state, room, scale, shared, keys);
 
   const auto visit = [&](std::uint64_t position) {
-    visit_leaf<T, kLoads, kFiltered>(
+    visit_leaf<T, kLoads, kKind>(
         mirror, query, kth_bound, __ldg(mirror.leaf_order + position), lane, shared,
         [&](auto& pass, const auto& rows, int) { append(candidates_of_all(state), pass, rows, lane); });
   };
@@ -64,21 +64,24 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
 
 template <typename T>
 void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                 const GridPlan& plan, bool is_filtered, cudaStream_t stream) {
+                 const GridPlan& plan, QueryKind kind, cudaStream_t stream) {
   const cuda::Shape shape = {.num_blocks = plan.num_blocks,
                              .num_threads = kSearchThreads,
                              .shared_bytes = plan.shared_bytes,
                              .cooperative = true};
-  if (needs_wide_argument(query, mirror.num_attributes))
-    return cuda::launch(search_scan<T, WideQueryArgument, true>, shape, stream, mirror, state, plan.room,
-                        WideQueryArgument{query.outside});
-  cuda::launch(is_filtered ? search_scan<T, QueryArgument, true> : search_scan<T, QueryArgument, false>,
+  if (kind == QueryKind::with_functions || needs_wide_argument(query, mirror.num_attributes))
+    return cuda::launch(kind == QueryKind::with_functions
+                            ? search_scan<T, WideQueryArgument, QueryKind::with_functions>
+                            : search_scan<T, WideQueryArgument, QueryKind::filtered>,
+                        shape, stream, mirror, state, plan.room, WideQueryArgument{query.outside});
+  cuda::launch(kind == QueryKind::filtered ? search_scan<T, QueryArgument, QueryKind::filtered>
+                                           : search_scan<T, QueryArgument, QueryKind::plain>,
                shape, stream, mirror, state, plan.room, query);
 }
 
 template void launch_scan<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
-                                 const GridPlan&, bool, cudaStream_t);
+                                 const GridPlan&, QueryKind, cudaStream_t);
 template void launch_scan<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
-                                  const GridPlan&, bool, cudaStream_t);
+                                  const GridPlan&, QueryKind, cudaStream_t);
 
 }  // namespace culmen::gpu

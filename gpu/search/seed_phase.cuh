@@ -89,7 +89,8 @@ __device__ inline Team make_team(const MirrorRef& mirror, const SearchStateRef& 
           mirror};
 }
 
-__device__ inline void bound_slots(const MirrorRef& mirror, QueryRef query, const Team& team) {
+template <QueryKind kKind>
+__device__ void bound_slots(const MirrorRef& mirror, QueryRef query, const Team& team) {
   for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
        share += kTeamWarps) {
     const std::uint32_t cell = team.cell(share);
@@ -101,6 +102,8 @@ __device__ inline void bound_slots(const MirrorRef& mirror, QueryRef query, cons
       node = mirror.slot_nodes[slot];
       min_id = mirror.slot_min_ids[slot];
       bound = chain_bound(query, SlotColumn(mirror, slot));
+      if constexpr (kKind == QueryKind::with_functions)
+        if (node != kNoNode) bound = slot_bound_with_functions(mirror, query, slot, node, bound);
     }
     team.set(cell, node == kNoNode ? -infinity() : bound, min_id, node);
   }
@@ -168,14 +171,14 @@ struct Child {
   std::int64_t min_id = kNoId;
 };
 
-template <bool kFiltered>
+template <QueryKind kKind>
 __device__ Child child_of(const MirrorRef& mirror, QueryRef query, std::uint32_t index, int lane) {
   const NodeRef node = mirror.node(index);
-  return {child_bound<kFiltered>(mirror, query, index, lane), node.children()[lane], node.min_ids()[lane]};
+  return {child_bound<kKind>(mirror, query, index, lane), node.children()[lane], node.min_ids()[lane]};
 }
 
 // A warp's part in the seed phase, when no score is known yet.
-template <typename T, int kLoads, bool kFiltered>
+template <typename T, int kLoads, QueryKind kKind>
 class SeedPhase {
  public:
   __device__ SeedPhase(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, const Team& team)
@@ -188,12 +191,12 @@ class SeedPhase {
     opened_rank_ = team_.warp % num_nodes;
     const std::uint32_t cell = nodes_.cell_of_rank(opened_rank_);
     if (cell == kNoNode) return {};
-    child_ = child_of<kFiltered>(mirror_, query_, team_.node(cell), team_.lane);
+    child_ = child_of<kKind>(mirror_, query_, team_.node(cell), team_.lane);
     const int best = lane_of_rank(
         bound_key(child_.bound, scale_), [&] { return child_.min_id; }, team_.warp / num_nodes, team_.lane);
     if (best < 0) return {};
-    return sample_leaf<T, kLoads, kFiltered>(mirror_, query_, scale_, kth_bound,
-                                             __shfl_sync(kFullWarp, child_.leaf, best), team_.lane);
+    return sample_leaf<T, kLoads, kKind>(mirror_, query_, scale_, kth_bound,
+                                         __shfl_sync(kFullWarp, child_.leaf, best), team_.lane);
   }
 
   // After a barrier: opens the node that has the warp's rank in the team, which most likely reaches the k-th score
@@ -201,8 +204,7 @@ class SeedPhase {
   __device__ Child open_next(BlockShared& shared) {
     const std::uint32_t cell = nodes_.cell_of_rank(team_.warp);
     if (cell == kNoNode) return {};
-    if (opened_rank_ != team_.warp)
-      child_ = child_of<kFiltered>(mirror_, query_, team_.node(cell), team_.lane);
+    if (opened_rank_ != team_.warp) child_ = child_of<kKind>(mirror_, query_, team_.node(cell), team_.lane);
     if (team_.lane == 0) {
       team_.take_out(cell);
       atomicAdd(&shared.nodes_visited, 1ull);

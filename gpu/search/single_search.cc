@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gpu/search/engines.h"
+#include "gpu/search/pack_functions.h"
 #include "gpu/search/pack_predicate.h"
 #include "gpu/search/work_stats.h"
 
@@ -52,16 +53,16 @@ std::size_t SingleSearch::first_capacity(const MirrorView& view, const ResolvedQ
 }
 
 void SingleSearch::launch(const MirrorView& view, Engine engine, const GridPlan& plan,
-                          const SearchStateRef& state, const QueryArgument& query, bool is_filtered,
+                          const SearchStateRef& state, const QueryArgument& query, QueryKind kind,
                           cudaStream_t stream) const {
   const MirrorRef mirror = mirror_for(view, engine, stream);
   visit_value_type(*view.snapshot, [&]<typename T>(T) {
     if (engine == Engine::scan) {
-      launch_scan<T>(mirror, state, query, plan, is_filtered, stream);
+      launch_scan<T>(mirror, state, query, plan, kind, stream);
     } else if (engine == Engine::gta) {
-      launch_gta<T>(mirror, state, query, limits_, is_filtered, stream);
+      launch_gta<T>(mirror, state, query, limits_, kind, stream);
     } else {
-      launch_bounded<T>(mirror, state, query, plan, is_filtered, stream);
+      launch_bounded<T>(mirror, state, query, plan, kind, stream);
     }
   });
 }
@@ -69,12 +70,7 @@ void SingleSearch::launch(const MirrorView& view, Engine engine, const GridPlan&
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): argument_ is written unless there is a turn, and then not read
 SingleSearch::Running::Running(const SingleSearch& search, const MirrorView& view, const ResolvedQuery& query,
                                Engine engine)
-    : search_(search),
-      view_(view),
-      query_(query),
-      engine_(engine),
-      predicate_(pack_predicate(query.filter)),
-      kth_bound_{query.min_score, kNoId} {
+    : search_(search), view_(view), query_(query), engine_(engine), kth_bound_{query.min_score, kNoId} {
   if (search.is_for_resident(view, query, engine)) {
     turn_.emplace(*search.resident_);
     plan_ = search.resident_->plan(view);
@@ -86,8 +82,22 @@ SingleSearch::Running::Running(const SingleSearch& search, const MirrorView& vie
   }
   num_outside_ = plan_.num_bounds_outside(view.mirror->ref().num_slots);
   workspace_->reserve(query.k, search.first_capacity(view, query, engine), num_outside_);
-  if (!turn_) argument_ = workspace_->argument(query, predicate_);
+  if (!turn_) pack();
   launch();
+}
+
+void SingleSearch::Running::pack() {
+  if (query_.functions.empty()) {
+    parts_ = pack_predicate(query_.filter);
+    kind_ = parts_.empty() ? QueryKind::plain : QueryKind::filtered;
+  } else {
+    std::span<const RankSteps> curves;
+    if (ranks_attributes(query_.functions))
+      curves = view_.mirror->rank_curves(*view_.snapshot, workspace_->stream().get());
+    parts_ = pack_functions(query_, curves);
+    kind_ = QueryKind::with_functions;
+  }
+  argument_ = workspace_->argument(query_, parts_);
 }
 
 void SingleSearch::Running::launch() {
@@ -96,7 +106,7 @@ void SingleSearch::Running::launch() {
   const SearchStateRef state = workspace_->next(k, kth_bound_);
   capacity_ = state.capacity;
   if (turn_) return turn_->ask(view_, state, query_);
-  search_.launch(view_, engine_, plan_, state, argument_, !predicate_.empty(), workspace_->stream().get());
+  search_.launch(view_, engine_, plan_, state, argument_, kind_, workspace_->stream().get());
 }
 
 // What is to be done about an answer that is not in order is enqueued on the stream that a resident kernel is on.

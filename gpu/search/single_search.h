@@ -34,6 +34,7 @@ class SingleSearch {
     std::vector<Hit> finish(SearchStats& stats);
 
    private:
+    void pack();
     void launch();
     const ResultHeader& wait();
 
@@ -46,8 +47,9 @@ class SingleSearch {
     Workspace* workspace_ = nullptr;
     GridPlan plan_{};
     std::size_t num_outside_ = 0;
-    std::vector<std::byte> predicate_;
-    QueryArgument argument_;  // unless there is a turn
+    QueryKind kind_ = QueryKind::plain;
+    std::vector<std::byte> parts_;  // PackedHeader::parts
+    QueryArgument argument_;        // unless there is a turn
     KthBound kth_bound_;
     std::size_t capacity_ = 0;  // of the candidates' list, of the latest launch
   };
@@ -57,7 +59,7 @@ class SingleSearch {
   GridPlan make_plan(const MirrorView& view, Engine engine) const;
   std::size_t first_capacity(const MirrorView& view, const ResolvedQuery& query, Engine engine) const;
   void launch(const MirrorView& view, Engine engine, const GridPlan& plan, const SearchStateRef& state,
-              const QueryArgument& query, bool is_filtered, cudaStream_t stream) const;
+              const QueryArgument& query, QueryKind kind, cudaStream_t stream) const;
 
   cuda::Limits limits_;
   WorkspacePool& pool_;

@@ -34,7 +34,7 @@ constexpr std::uint32_t kFirstSlots = kSweepGrowth * kVisitsAlone / kFanOut;
 constexpr float kUnderflow = 0x1p-90F;
 constexpr std::uint32_t kPartsOfNode = kFanOut / kLeavesAtOnce;
 
-template <typename T, int kSteps, bool kFiltered>
+template <typename T, int kSteps, QueryKind kKind>
 class Sweep {
  public:
   __device__ Sweep(const MirrorRef& mirror, const BatchRef& batch, const SweepMemory<T>& memory,
@@ -148,7 +148,7 @@ class Sweep {
     const QueryRef query = {batch_.queries + std::size_t{mine.query} * batch_.query_stride};
     atomicAdd(reinterpret_cast<unsigned long long*>(&mine.scored), 1ull);
     double score = 0;
-    if (!score_row<T, kFiltered>(mirror_, query, offer.leaf, offer.row, mine.kth_bound, score)) return;
+    if (!score_row<T, kKind>(mirror_, query, offer.leaf, offer.row, mine.kth_bound, score)) return;
     if (score >= mine.kth_bound)
       add_found(sweep_, entry_of_query, {score, mirror_.first_row(offer.leaf) + offer.row});
   }
@@ -174,7 +174,7 @@ class Sweep {
 };
 
 // Cooperative: k-th score bounds are raised between two steps. Dynamic shared memory: SweepMemory.
-template <typename T, int kSteps, bool kFiltered>
+template <typename T, int kSteps, QueryKind kKind>
 __global__ void __launch_bounds__(kSweepThreads, most_blocks_each(kSteps))
     sweep_batch(const MirrorRef mirror, const BatchRef batch, std::uint32_t chunk) {
   const std::uint32_t num_queries = batch.counters->num_swept;
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(kSweepThreads, most_blocks_each(kSteps))
   SweepMemory<T> memory;
   memory.lay_out(reinterpret_cast<std::byte*>(sweep_shared), chunk,
                  static_cast<std::uint32_t>(mirror.num_attributes), kTileStride<kSteps>);
-  Sweep<T, kSteps, kFiltered> sweep(mirror, batch, memory, chunk, num_queries);
+  Sweep<T, kSteps, kKind> sweep(mirror, batch, memory, chunk, num_queries);
   StepEnd step_end(batch, batch.counters->sweep_barrier);
   std::uint32_t stride = 1;
   while (mirror.num_slots / stride > kFirstSlots) stride *= kSweepGrowth;
@@ -216,8 +216,9 @@ void launch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& 
                              .num_threads = kSweepThreads,
                              .shared_bytes = bytes_of(chunk),
                              .cooperative = true};
-  cuda::launch(batch.is_filtered ? sweep_batch<T, kSteps, true> : sweep_batch<T, kSteps, false>, shape,
-               stream, mirror, batch, chunk);
+  cuda::launch(batch.kind == QueryKind::filtered ? sweep_batch<T, kSteps, QueryKind::filtered>
+                                                 : sweep_batch<T, kSteps, QueryKind::plain>,
+               shape, stream, mirror, batch, chunk);
 }
 
 }  // namespace

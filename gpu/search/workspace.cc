@@ -29,19 +29,19 @@ void Workspace::reserve(std::size_t k, std::size_t num_candidates, std::size_t n
   cuda::grow(outside_, num_bounds_outside, cuda::Memory::device);
 }
 
-const std::byte* Workspace::send_predicates(std::span<const std::byte> predicates) {
-  if (predicates.empty()) return nullptr;
-  cuda::grow(predicates_, predicates.size(), cuda::Memory::device);
-  cuda::check(cudaMemcpyAsync(predicates_.data(), predicates.data(), predicates.size(),
-                              cudaMemcpyHostToDevice, stream_.get()));
-  return predicates_.data();
+const std::byte* Workspace::send_parts(std::span<const std::byte> parts) {
+  if (parts.empty()) return nullptr;
+  cuda::grow(parts_, parts.size(), cuda::Memory::device);
+  cuda::check(
+      cudaMemcpyAsync(parts_.data(), parts.data(), parts.size(), cudaMemcpyHostToDevice, stream_.get()));
+  return parts_.data();
 }
 
-QueryArgument Workspace::argument(const ResolvedQuery& query, std::span<const std::byte> predicate) {
-  const auto* on_device = reinterpret_cast<const PackedPredicate*>(send_predicates(predicate));
+QueryArgument Workspace::argument(const ResolvedQuery& query, std::span<const std::byte> parts) {
+  const std::byte* on_device = send_parts(parts);
   QueryArgument argument;  // NOLINT(cppcoreguidelines-pro-type-member-init): pack_query writes what is read
   argument.outside = nullptr;
-  if (packed_bytes_of(query) <= QueryArgument::kInside) {
+  if (query.functions.empty() && packed_bytes_of(query) <= QueryArgument::kInside) {
     pack_query(query, argument.inside, on_device);
     return argument;
   }

@@ -36,11 +36,11 @@ class Workspace {
   // of shared memory (GridPlan). Throws OutOfDeviceMemory.
   void reserve(std::size_t k, std::size_t num_candidates, std::size_t num_bounds_outside);
 
-  // The query as a kernel's argument, with this predicate (pack_predicate.h). Enqueues the copy of the predicate to the
-  // device, and that of a query that is too large for a parameter.
-  QueryArgument argument(const ResolvedQuery& query, std::span<const std::byte> predicate);
-  // Enqueues the copy of predicates, one after the other, to the device, and returns their address.
-  const std::byte* send_predicates(std::span<const std::byte> predicates);
+  // The query as a kernel's argument, with these parts (PackedHeader::parts). Enqueues their copy to the device, and that of a
+  // query that is too large for a parameter or has functions.
+  QueryArgument argument(const ResolvedQuery& query, std::span<const std::byte> parts);
+  // Enqueues the copy of parts of queries, one after the other, to the device, and returns their address.
+  const std::byte* send_parts(std::span<const std::byte> parts);
 
   // The state of the next search.
   SearchStateRef next(std::uint32_t k, KthBound kth_bound);
@@ -86,7 +86,7 @@ class Workspace {
   cuda::Buffer<ResultHeader> result_;
   cuda::Buffer<Candidate> hits_;
   cuda::Buffer<std::byte> query_;  // allocated for the first large one
-  cuda::Buffer<std::byte> predicates_;
+  cuda::Buffer<std::byte> parts_;
   cuda::Buffer<BatchCounters> batch_counters_;
   Batch batch_;
   std::uint64_t sequence_ = 0;

@@ -67,7 +67,7 @@ NumberTerm random_number_term(Random& random, double minimum, double maximum) {
   std::vector<double> quantiles;
   for (int i = random.between(1, 40); i > 0; --i) quantiles.push_back(random.uniform(minimum, maximum));
   std::sort(quantiles.begin(), quantiles.end());
-  term.curve = std::make_shared<const RankCurve>(quantiles);
+  term.set_curve(std::make_shared<const RankCurve>(quantiles));
   return term;
 }
 
@@ -121,14 +121,14 @@ TEST(JointAttribute, BoundsARankAboveALine) {
       quantiles.push_back(base +
                           spread * (random.chance(0.5) ? random.unit() : std::exp(random.uniform(0, 5))));
     std::ranges::sort(quantiles);
-    NumberTerm term = {.function = TermFunction::rank,
-                       .weight = random.uniform(-2, 2),
-                       .origin = 0,
-                       .scale = 1,
-                       .is_field = false,
-                       .column = 0,
-                       .negated = random.chance(0.3)};
-    term.curve = std::make_shared<const RankCurve>(quantiles);
+    NumberTerm term = {{.function = TermFunction::rank,
+                        .weight = random.uniform(-2, 2),
+                        .origin = 0,
+                        .scale = 1,
+                        .is_field = false,
+                        .column = 0,
+                        .negated = random.chance(0.3)}};
+    term.set_curve(std::make_shared<const RankCurve>(quantiles));
     term.minimum = quantiles.front() - spread * random.unit();
     term.maximum = quantiles.back() + spread * (0.001 + random.unit());
     if (term.negated) term.minimum = -std::exchange(term.maximum, -term.minimum);
@@ -156,12 +156,12 @@ TEST(JointAttribute, BoundsARankAboveALine) {
 // Of a distance that no number is.
 TEST(NumberTerm, ReachesInfinity) {
   constexpr double kMost = std::numeric_limits<double>::max();
-  const NumberTerm near = {.function = TermFunction::near,
-                           .weight = 1,
-                           .origin = -kMost,
-                           .scale = 1,
-                           .is_field = true,
-                           .column = 0};
+  const NumberTerm near = {{.function = TermFunction::near,
+                            .weight = 1,
+                            .origin = -kMost,
+                            .scale = 1,
+                            .is_field = true,
+                            .column = 0}};
   EXPECT_EQ(near.largest(-kMost, kMost), kInfinity);
   EXPECT_EQ(near.largest(-kMost, 0), kMost);
 }

@@ -79,7 +79,7 @@ std::vector<Rung> make_rungs() {
           {"4 k-th score bound with an id, own lists", ladder::launch_rung_4},
           {"engine", [](const gpu::MirrorRef& mirror, const gpu::SearchStateRef& state,
                         const gpu::QueryArgument& query, const gpu::GridPlan& plan, cudaStream_t stream) {
-             gpu::launch_bounded<float>(mirror, state, query, plan, false, stream);
+             gpu::launch_bounded<float>(mirror, state, query, plan, gpu::QueryKind::plain, stream);
            }}};
 }
 

@@ -10,7 +10,7 @@ __device__ inline std::uint32_t leaf_to_sample_by_keys(const Search& search) {
   const Team& team = search.team;
   const std::uint32_t cell = BestNodes(team, search.scale).cell_of_rank(0);
   if (cell == kNoNode) return kNoNode;
-  const Child child = child_of<false>(search.mirror, search.query, team.node(cell), team.lane);
+  const Child child = child_of<QueryKind::plain>(search.mirror, search.query, team.node(cell), team.lane);
   const int lane = lane_of_rank(
       bound_key(child.bound, search.scale), [&] { return child.min_id; }, team.warp, team.lane);
   return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, child.leaf, lane);
@@ -31,8 +31,8 @@ __device__ void write_seeds_by_keys(const Search& search, std::uint32_t leaf, st
   const SearchStateRef& state = search.state;
   TwoBest best;
   if (leaf != kNoNode)
-    best = sample_leaf<float, kLoads, false>(search.mirror, search.query, search.scale, state.kth_bound, leaf,
-                                             search.team.lane);
+    best = sample_leaf<float, kLoads, QueryKind::plain>(search.mirror, search.query, search.scale,
+                                                        state.kth_bound, leaf, search.team.lane);
   for (std::uint32_t i = 0; i < kOfAWarp; ++i) {
     std::uint32_t top = best.first.key;
     if (search.team.lane == __ffs(static_cast<int>(warp_argmax(top))) - 1) {

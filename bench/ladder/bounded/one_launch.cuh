@@ -64,14 +64,16 @@ class Visit {
     const std::uint32_t slot = search_.team.slot(share);
     const bool kept = !is_excluded(
         bound, found_.kth_bound(), [&] { return mirror.slot_min_ids[slot]; },
-        [&] { return zone_of_bounds(mirror, search_.query, SlotColumn(mirror, slot)); });
+        [&] { return zone_of_bounds<QueryKind::plain>(mirror, search_.query, SlotColumn(mirror, slot)); });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
   }
 
   __device__ void open(std::uint32_t index) {
-    const Child child = child_of<false>(search_.mirror, search_.query, index, lane_);
-    const auto zone_vector = [&] { return zone_score<float>(search_.mirror, search_.query, child.leaf); };
+    const Child child = child_of<QueryKind::plain>(search_.mirror, search_.query, index, lane_);
+    const auto zone_vector = [&] {
+      return zone_score<float, QueryKind::plain>(search_.mirror, search_.query, child.leaf);
+    };
     const bool kept = !is_excluded(
         child.bound, found_.kth_bound(), [&] { return child.min_id; }, zone_vector);
     for (unsigned left = leaves_.push(kept, child.leaf, lane_); left != 0; left &= left - 1)
@@ -80,7 +82,7 @@ class Visit {
   }
 
   __device__ void visit(std::uint32_t leaf) {
-    visit_leaf<float, kLoads, false>(
+    visit_leaf<float, kLoads, QueryKind::plain>(
         search_.mirror, search_.query, found_.kth_bound(), leaf, lane_, search_.shared,
         [&](auto& pass, const auto& rows, int lane) { found_.append(pass, rows, lane); });
   }
@@ -114,7 +116,7 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   auto* candidates = reinterpret_cast<Candidate*>(rest);
   std::uint32_t* lists = rest + kUsualRoom.candidate_bytes() / sizeof(std::uint32_t);
 
-  bound_slots(mirror, query, team);
+  bound_slots<QueryKind::plain>(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   Steps::write_seeds(search, Steps::leaf_to_sample(search));
   grid_barrier(state.counters->barrier, 1);

@@ -34,7 +34,7 @@ __device__ inline std::uint32_t plain_leaf_to_sample(const Search& search) {
     }
   cell = __shfl_sync(kFullWarp, cell, plain_argmax(best));
   if (best == -infinity()) return kNoNode;
-  const Child child = child_of<false>(search.mirror, search.query, team.node(cell), team.lane);
+  const Child child = child_of<QueryKind::plain>(search.mirror, search.query, team.node(cell), team.lane);
   const int lane = plain_child_of_rank(child.bound, team.warp, team.lane);
   return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, child.leaf, lane);
 }

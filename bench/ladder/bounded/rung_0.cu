@@ -62,12 +62,12 @@ __global__ void __launch_bounds__(kSearchThreads)
   if (is_excluded(mine.bound, kth_bound, [&] { return mirror.node(mine.node).header().min_id; })) return;
   const QueryRef query = take_query(packed, shared);
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
-  const Child child = child_of<false>(mirror, query, mine.node, lane);
+  const Child child = child_of<QueryKind::plain>(mirror, query, mine.node, lane);
   const bool kept = !is_excluded(child.bound, kth_bound, [&] { return child.min_id; });
   const unsigned all_kept = __ballot_sync(kFullWarp, kept);
   for (int c = static_cast<int>(threadIdx.x) / kWarpSize; c < kFanOut; c += kSearchWarps)
     if ((all_kept >> c & 1) != 0)
-      visit_leaf<float, kLoads, false>(
+      visit_leaf<float, kLoads, QueryKind::plain>(
           mirror, query, kth_bound, __shfl_sync(kFullWarp, child.leaf, c), lane, shared,
           [&](auto& pass, const auto& rows, int) { append(candidates_of_all(state), pass, rows, lane); });
 }

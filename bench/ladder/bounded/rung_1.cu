@@ -88,16 +88,15 @@ struct Steps {
     const int lane = search.team.lane;
     double first = -infinity(), second = -infinity();  // the lane's best
     if (leaf != kNoNode)
-      score_leaf<float, kLoads, false>(search.mirror, search.query, leaf, lane, 0,
-                                       [&](const ScoredRows& rows) {
+      score_leaf<float, kLoads, QueryKind::plain>(
+          search.mirror, search.query, leaf, lane, 0, [&](const ScoredRows& rows) {
 #pragma unroll
-                                         for (int j = 0; j < kRowsPerLane; ++j) {
-                                           if (!rows.valid[j] || rows.score[j] < search.state.kth_bound.score)
-                                             continue;
-                                           second = fmax(second, fmin(first, rows.score[j]));
-                                           first = fmax(first, rows.score[j]);
-                                         }
-                                       });
+            for (int j = 0; j < kRowsPerLane; ++j) {
+              if (!rows.valid[j] || rows.score[j] < search.state.kth_bound.score) continue;
+              second = fmax(second, fmin(first, rows.score[j]));
+              first = fmax(first, rows.score[j]);
+            }
+          });
     const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
     for (std::uint32_t i = 0; i < kSeedsPerWarp; ++i) {
       double top = first;

@@ -149,7 +149,7 @@ TEST(AsyncPlans, AreThoseOfTheHostToTheBit) {
       const std::vector<std::vector<double>> weights =
           random_weight_vectors(random, 100, table.columns.size());
       const std::size_t stride = gpu::packed_stride(static_cast<int>(table.columns.size()),
-                                                    static_cast<int>(gpu::max_ranges_of(query.where, false)));
+                                                    static_cast<int>(gpu::max_ranges_of(query, false)));
       const std::vector<std::byte> planned = plan_on_device(*snapshot, weights, common, stride);
       for (std::size_t q = 0; q < weights.size(); ++q) {
         query.weights = weights[q];

@@ -8,7 +8,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -18,8 +17,8 @@
 #include "gpu/mirror/filter_bytes.h"
 #include "gpu/search/pack_predicate.h"
 #include "gpu/search/pack_query.h"
+#include "gpu/search/part_list.h"
 #include "gpu/search/predicate.h"
-#include "gpu/search/predicate_list.h"
 #include "index/build/bulk_load.h"
 #include "index/snapshot_fields.h"
 #include "query/bound_plan.h"
@@ -28,29 +27,14 @@
 #include "tests/field_oracle.h"
 #include "tests/field_queries.h"
 #include "tests/field_tables.h"
+#include "tests/gpu/mirrored_bytes.h"
+#include "tests/gpu/random_snapshot.h"
 
 namespace culmen::test {
 namespace {
 
 using gpu::PackedPredicate;
 using gpu::PackedTest;
-
-// Bytes at an address that is aligned to 8, in memory that ends with them.
-class AlignedBytes {
- public:
-  AlignedBytes() = default;
-  explicit AlignedBytes(std::span<const std::byte> bytes) : words_(bytes.size() / sizeof(std::uint64_t)) {
-    EXPECT_EQ(bytes.size() % sizeof(std::uint64_t), 0U);
-    if (!bytes.empty()) std::memcpy(words_.data(), bytes.data(), bytes.size());
-  }
-  // Null: there are none.
-  const std::byte* get() const {
-    return words_.empty() ? nullptr : reinterpret_cast<const std::byte*>(words_.data());
-  }
-
- private:
-  std::vector<std::uint64_t> words_;
-};
 
 class Packed {
  public:
@@ -60,16 +44,6 @@ class Packed {
  private:
   AlignedBytes bytes_;
 };
-
-// What a mirror has of the leaves' LeafFields, by slot.
-std::vector<AlignedBytes> mirrored_fields(const Snapshot& s) {
-  std::vector<AlignedBytes> leaves(s.arena->leaf_slots());
-  for (const std::uint32_t leaf : s.order().leaves) {
-    const LeafFields fields = s.leaf_fields(leaf);
-    if (!fields.empty()) leaves[leaf] = AlignedBytes({fields.data(), gpu::filter_bytes(fields, s.fields)});
-  }
-  return leaves;
-}
 
 // A query's filter as kernels test it: by ranges and by a predicate.
 template <typename T>
@@ -106,12 +80,7 @@ class KernelFilter {
         return false;
     }
     if (packed_.get() == nullptr) return true;
-    const std::byte* zones = s_.arena->child_zones(slot).bytes();
-    const ChildZonesLayout layout = s_.arena->child_zones_layout();
-    const gpu::TestedChild tested = {node, reinterpret_cast<const ChildGaps*>(zones),
-                                     reinterpret_cast<const ChildZones*>(zones + layout.zones_offset()),
-                                     bits(), static_cast<int>(child)};
-    return tested.may_pass(*packed_.get());
+    return tested_child(s_, slot, child, bits()).may_pass(*packed_.get());
   }
 
   const PackedPredicate* packed() const { return packed_.get(); }
@@ -209,14 +178,9 @@ TEST(PackedPredicates, DecideAsTheCpuDoes) {
   for (std::uint64_t t = 1; t <= num_tables; ++t) {
     const std::uint64_t seed = only_seed() != 0 ? only_seed() : t;
     Random random(seed);
-    const bool is_float32 = random.chance(0.5);
-    RowSource source(random, is_float32 ? Precision::float32 : Precision::float64);
-    const std::vector<Row> rows = source.draw_many(1 + random.below(random.chance(0.1) ? 9000 : 1500));
-    const RowTable table(random, source.schema(), rows);
-    const std::shared_ptr<const Snapshot> s =
-        bulk_load(table.view(), {.leaf_rows = random.pick({16, 16, 48, 96}),
-                                 .value_type = is_float32 ? ValueType::float32 : ValueType::float64});
-    const FieldOracle oracle(source.schema(), rows, {});
+    const RandomSnapshot table(random);
+    const std::shared_ptr<const Snapshot> s = table.snapshot;
+    const FieldOracle oracle(table.source.schema(), table.rows, {});
     FilterGenerator filters(random, oracle);
     for (int f = 0; f < 10; ++f) {
       const Filter filter = filters.tree(random.between(0, 5));
@@ -408,7 +372,7 @@ TEST(PackedPredicates, AreSharedByTheQueriesOfABatch) {
     const Predicate one = {.kind = Predicate::Kind::field, .keys = keys};
     given.push_back(keys.empty() ? std::vector<std::byte>() : gpu::pack_predicate(one));
   }
-  gpu::PredicateList list(given.size());
+  gpu::PartList list(given.size());
   for (std::size_t q = 0; q < given.size(); ++q) list.set(q, given[q]);
   const std::vector<std::byte> joined = list.join();
   std::map<std::size_t, std::vector<std::byte>> at;
@@ -433,7 +397,7 @@ TEST(PackedPredicates, AreSharedByTheQueriesOfABatch) {
 
 // A batch reserves the same room for each of its queries before it has packed any.
 TEST(PackedQueries, FitIntoTheRoomOfTheirBatch) {
-  std::uint64_t num_packed = 0, num_with_most = 0;
+  std::uint64_t num_packed = 0, num_with_most = 0, num_with_terms = 0;
   for (std::uint64_t seed = 1; seed <= num_cases(20'000) / 20 + 1; ++seed) {
     Random random(seed);
     RowSource source(random, Precision::float64);
@@ -445,25 +409,28 @@ TEST(PackedQueries, FitIntoTheRoomOfTheirBatch) {
                              stand_ins_of_rows(source.schema().attributes, rows, false));
     const auto num_attributes = static_cast<std::size_t>(s->num_attributes());
     for (int q = 0; q < 20; ++q) {
-      const Query query = random_field_query(random, oracle, random.chance(0.2));
+      const Query query = random_field_query(random, oracle, random.chance(0.2), random.chance(0.5));
       if (oracle.refuses(query)) continue;
       const ResolvedQuery resolved = resolve(query, *s);
-      const std::size_t most = gpu::max_ranges_of(query.where, !attributes_with_gaps(*s).empty());
+      const std::size_t most = gpu::max_ranges_of(query, !attributes_with_gaps(*s).empty());
       const std::size_t stride =
           gpu::packed_stride(s->num_attributes(), static_cast<int>(std::min(most, num_attributes)));
+      ASSERT_LE(gpu::packed_ranges(resolved).size(), most) << describe(query) << ", seed " << seed;
       ASSERT_LE(gpu::packed_bytes_of(resolved), stride) << query.where.text() << ", seed " << seed;
       std::vector<std::uint64_t> packed(gpu::packed_bytes_of(resolved) / sizeof(std::uint64_t));
       gpu::pack_query(resolved, reinterpret_cast<std::byte*>(packed.data()));
       const gpu::QueryRef ref = {reinterpret_cast<const std::byte*>(packed.data())};
       ASSERT_EQ(ref.num_bytes(), gpu::packed_bytes_of(resolved));
-      ASSERT_EQ(ref.header().predicate, nullptr);
+      ASSERT_EQ(ref.header().parts, nullptr);
       ++num_packed;
+      num_with_terms += query.terms.empty() ? 0 : 1;
       num_with_most += most > 1 && gpu::packed_ranges(resolved).size() == most ? 1 : 0;
     }
   }
   EXPECT_GT(num_packed, 0U);
   if (ran_all_cases(20'000)) {
     EXPECT_GT(num_with_most, 0U);
+    EXPECT_GT(num_with_terms, 0U);
   }
 }
 

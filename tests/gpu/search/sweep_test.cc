@@ -59,8 +59,7 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
     const std::vector<std::byte> predicate = gpu::pack_predicate(resolve(queries[q], snapshot).filter);
     if (predicate.empty()) continue;
     predicates.push_back(to_device(predicate));
-    gpu::set_predicate(packed.data() + q * stride,
-                       reinterpret_cast<const gpu::PackedPredicate*>(predicates.back().data()));
+    gpu::set_parts(packed.data() + q * stride, predicates.back().data());
   }
   const cuda::Buffer<std::byte> on_device = to_device(packed);
   // Initialised: all of it is copied back below, and answers may be shorter than k.
@@ -77,7 +76,7 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
                          static_cast<std::uint32_t>(stride),
                          static_cast<std::uint32_t>(k),
                          gpu::make_sweep(mirror, memory.data(), room.most, k),
-                         !predicates.empty(),
+                         predicates.empty() ? gpu::QueryKind::plain : gpu::QueryKind::filtered,
                          nullptr};
   batch.sweep.capacity = std::min(batch.sweep.capacity, room.capacity);
   if (!gpu::begins_with_products(mirror)) batch.sweep.visits_alone = room.visits_alone;

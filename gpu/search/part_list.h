@@ -1,4 +1,4 @@
-// PredicateList: the predicates of a batch's queries one after the other, equal ones once.
+// PartList: the predicates of a batch's queries one after the other, equal ones once; or their functions.
 #pragma once
 
 #include <tbb/concurrent_unordered_map.h>
@@ -11,26 +11,26 @@
 
 namespace culmen::gpu {
 
-class PredicateList {
+class PartList {
  public:
   // For queries that may have one; 0: no query has.
-  explicit PredicateList(std::size_t num_queries) : of_query_(num_queries) {}
+  explicit PartList(std::size_t num_queries) : of_query_(num_queries) {}
 
-  // As pack_predicate returns it. By any thread, for different queries. Of equal ones only the first is kept, as queries
-  // that share a large set of ids may be thousands.
-  void set(std::size_t query, std::vector<std::byte> predicate) {
-    if (!predicate.empty()) of_query_[query] = &*offsets_.emplace(std::move(predicate), 0).first;
+  // As pack_predicate and pack_functions return it. By any thread, for different queries. Of equal ones only the first is kept,
+  // as queries that share a large set of ids may be thousands.
+  void set(std::size_t query, std::vector<std::byte> part) {
+    if (!part.empty()) of_query_[query] = &*offsets_.emplace(std::move(part), 0).first;
   }
 
   // All of them, each aligned as the first is.
   std::vector<std::byte> join() {
     std::size_t size = 0;
-    for (const auto& [predicate, offset] : offsets_) size += predicate.size();
+    for (const auto& [part, offset] : offsets_) size += part.size();
     std::vector<std::byte> joined;
     joined.reserve(size);
-    for (auto& [predicate, offset] : offsets_) {
+    for (auto& [part, offset] : offsets_) {
       offset = joined.size();
-      joined.insert(joined.end(), predicate.begin(), predicate.end());
+      joined.insert(joined.end(), part.begin(), part.end());
     }
     return joined;
   }

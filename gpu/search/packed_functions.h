@@ -1,0 +1,110 @@
+// The terms of a query's score besides its weights (query/function_terms.h), what bounds them, and the predicate of its filter,
+// as kernels read them: one piece of device memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/host_device.h"
+#include "gpu/search/packed_predicate.h"
+#include "gpu/search/packed_query.h"
+#include "query/category_weights.h"
+#include "query/joint_cells.h"
+#include "query/number_function.h"
+
+namespace culmen::gpu {
+
+struct PackedFunction {
+  enum class Kind : std::uint8_t { number, category, condition };
+  static constexpr std::uint32_t kEveryRow = 0xffffffff;  // passes: instead of a predicate
+
+  Kind kind = Kind::number;
+  std::int32_t field = 0;                    // category: its column
+  std::uint32_t first = 0, num_weights = 0;  // category: of PackedFunctions::weights()
+  std::uint32_t predicate_at = kEveryRow;    // condition: bytes from PackedFunctions::predicates() on
+  double weight = 0;                         // condition
+  NumberFunction number = {};                // its curve is in device memory
+};
+static_assert(std::is_trivially_copyable_v<PackedFunction>);
+
+// As JointAttribute.
+struct PackedJoint {
+  static constexpr std::uint32_t kBlock = 8;  // cells
+
+  JointCells cells;
+  std::int32_t attribute, padding;
+  double highest[JointCells::kCells];                    // of values of a cell
+  double highest_of_block[JointCells::kCells / kBlock];  // of kBlock cells
+
+  CULMEN_HOST_DEVICE double highest_of(double first, double last) const {
+    std::uint32_t cell = cells.cell_of(first);
+    const std::uint32_t end = cells.cell_of(last) + 1;
+    double most = highest[cell];
+    while (cell < end) {
+      const bool is_block = cell % kBlock == 0 && cell + kBlock <= end;
+      const double here = is_block ? highest_of_block[cell / kBlock] : highest[cell];
+      most = here > most ? here : most;
+      cell += is_block ? kBlock : 1;
+    }
+    return most;
+  }
+};
+
+// Followed by the score's functions, in the order in which they are added; those of the joint bound (JointTerms::functions);
+// its attributes; the terms of its plan, and of that under caps; weights of categories; and predicates.
+struct PackedFunctions {
+  double joint_base, capped_joint_base;  // infinity: there is no such plan
+  std::uint32_t num_functions, num_joint_functions, num_joint_attributes, num_joint_terms,
+      num_capped_joint_terms, num_weights;
+  std::uint32_t filter_at;  // as PackedFunction::predicate_at: what ranges leave open
+
+  CULMEN_HOST_DEVICE const PackedFunction* functions() const {
+    return reinterpret_cast<const PackedFunction*>(this + 1);
+  }
+  CULMEN_HOST_DEVICE const PackedFunction* joint_functions() const { return functions() + num_functions; }
+  CULMEN_HOST_DEVICE const PackedJoint* joint_attributes() const {
+    return reinterpret_cast<const PackedJoint*>(joint_functions() + num_joint_functions);
+  }
+  CULMEN_HOST_DEVICE const PackedBoundTerm* joint_terms() const {
+    return reinterpret_cast<const PackedBoundTerm*>(joint_attributes() + num_joint_attributes);
+  }
+  CULMEN_HOST_DEVICE const PackedBoundTerm* capped_joint_terms() const {
+    return joint_terms() + num_joint_terms;
+  }
+  CULMEN_HOST_DEVICE const KeyWeight* weights() const {
+    return reinterpret_cast<const KeyWeight*>(capped_joint_terms() + num_capped_joint_terms);
+  }
+
+  CULMEN_HOST_DEVICE const std::byte* predicates() const {
+    return reinterpret_cast<const std::byte*>(weights() + num_weights);
+  }
+
+  CULMEN_HOST_DEVICE CategoryWeights category(const PackedFunction& function) const {
+    return {weights() + function.first, function.num_weights};
+  }
+  // Null: every row passes.
+  CULMEN_HOST_DEVICE const PackedPredicate* predicate(const PackedFunction& function) const {
+    return predicate(function.predicate_at);
+  }
+  CULMEN_HOST_DEVICE const PackedPredicate* filter() const { return predicate(filter_at); }
+
+ private:
+  CULMEN_HOST_DEVICE const PackedPredicate* predicate(std::uint32_t at) const {
+    if (at == PackedFunction::kEveryRow) return nullptr;
+    return reinterpret_cast<const PackedPredicate*>(predicates() + at);
+  }
+};
+static_assert(sizeof(PackedFunctions) == 48);
+
+// Of a query, for kernels of its kind.
+template <QueryKind kKind>
+CULMEN_HOST_DEVICE const PackedPredicate* predicate_of(QueryRef query) {
+  if constexpr (kKind == QueryKind::with_functions) {
+    return query.functions()->filter();
+  } else {
+    return query.predicate();
+  }
+}
+
+}  // namespace culmen::gpu
