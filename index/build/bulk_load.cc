@@ -6,9 +6,12 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "base/floating_point_scope.h"
 #include "base/ids.h"
@@ -48,17 +51,20 @@ class BulkLoader {
         options_(options),
         order_(order),
         files_(std::move(files)),
-        keyed_rows_(given.num_rows, given.num_rows, page_size(), files_) {}
+        keyed_rows_(num_keyed_rows(), num_keyed_rows(), PageSize::huge, files_) {}
 
   std::shared_ptr<Snapshot> run() {
     start();
-    order_ == Arrangement::by_key ? key_rows() : number_rows();
+    if (order_ == Arrangement::by_key) {
+      key_rows();
+    } else {
+      partition_first_ = {0, table_.num_rows};
+    }
     cut_leaves();
     fill_leaves();
-    load_fields(*snapshot_, given_, coded_, filled_.stats().has_gaps,
-                [this](std::size_t leaf, std::uint32_t position) {
-                  return keyed_rows_[leaf_first_[leaf] + position].row;
-                });
+    load_fields(
+        *snapshot_, given_, coded_, filled_.stats().has_gaps,
+        [this](std::size_t leaf, std::uint32_t position) { return row_at(leaf_first_[leaf] + position); });
     stack_levels(*snapshot_);
     write_node_zone_maps(*snapshot_);
     copy_labels();
@@ -89,11 +95,21 @@ class BulkLoader {
     return table_.ids.empty() ? static_cast<std::int64_t>(row) : table_.ids[row];
   }
   // Few rows as they come must not take some huge pages.
-  PageSize page_size() const { return order_ == Arrangement::by_key ? PageSize::huge : PageSize::small; }
+  PageSize page_size() const {
+    constexpr std::uint64_t kManyBytes = 8 << 20;
+    const LeafShape shape = snapshot_->leaf_shape();
+    const std::uint64_t bytes =
+        table_.num_rows * (sizeof(std::int64_t) + shape.num_attributes * shape.value_bytes);
+    return order_ == Arrangement::by_key || bytes >= kManyBytes ? PageSize::huge : PageSize::small;
+  }
+  std::uint64_t num_keyed_rows() const { return order_ == Arrangement::by_key ? given_.num_rows : 0; }
+  // The row at a position in the order of the leaves.
+  std::uint64_t row_at(std::uint64_t position) const {
+    return order_ == Arrangement::by_key ? keyed_rows_[position].row : position;
+  }
   std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->leaf_rows); }
 
   void start();
-  void number_rows();
   void key_rows();
   void count_partitions();
   void scatter_rows();
@@ -124,12 +140,33 @@ class BulkLoader {
   std::optional<ScatteredTable> scattered_;
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<CodedColumn> coded_;
-  Array<double> cluster_values_;  // [num_rows] if the build is clustered
-  PageBuffer<KeyedRow> keyed_rows_;
-  std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] position in keyed_rows_
+  Array<double> cluster_values_;                // [num_rows] if the build is clustered
+  PageBuffer<KeyedRow> keyed_rows_;             // [num_rows]; empty if rows stay as given
+  std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] positions in the order of the leaves
   std::vector<LeafHeader> leaves_;
-  std::vector<std::uint64_t> leaf_first_;  // position in keyed_rows_ of each leaf's first row
+  std::vector<std::uint64_t> leaf_first_;  // position of each leaf's first row
 };
+
+// The smallest and the largest of some numbers, none of them NaN. In lanes, which compilers make vectors of.
+template <typename T>
+std::pair<T, T> extremes_of(std::span<const T> numbers) {
+  constexpr std::size_t kLanes = 16;
+  std::array<T, kLanes> smallest, largest;
+  smallest.fill(numbers[0]);
+  largest.fill(numbers[0]);
+  std::size_t at = 0;
+  for (; at + kLanes <= numbers.size(); at += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const T number = numbers[at + lane];
+      smallest[lane] = number < smallest[lane] ? number : smallest[lane];
+      largest[lane] = number > largest[lane] ? number : largest[lane];
+    }
+  for (; at < numbers.size(); ++at) {
+    smallest[0] = std::min(smallest[0], numbers[at]);
+    largest[0] = std::max(largest[0], numbers[at]);
+  }
+  return {std::ranges::min(smallest), std::ranges::max(largest)};
+}
 
 // A table without ids has its row numbers as ids.
 std::int64_t largest_id(const TableView& table) {
@@ -150,11 +187,6 @@ void BulkLoader::start() {
   } else {
     snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan);
   }
-}
-
-void BulkLoader::number_rows() {
-  for (std::uint64_t row = 0; row < table_.num_rows; ++row) keyed_rows_[row] = {0, row};
-  partition_first_ = {0, table_.num_rows};
 }
 
 void BulkLoader::key_rows() {
@@ -202,7 +234,7 @@ void BulkLoader::scatter_rows() {
 void BulkLoader::sort_rows() {
   report("sorting", 0);
   std::vector<std::uint64_t> next(partition_first_.begin(), partition_first_.end() - 1);
-  PageBuffer<KeyedRow> sorted(keyed_rows_.size(), keyed_rows_.size(), page_size(), files_);
+  PageBuffer<KeyedRow> sorted(keyed_rows_.size(), keyed_rows_.size(), PageSize::huge, files_);
   for (const KeyedRow& row : keyed_rows_.span()) sorted[next[partition_of(row.key)]++] = row;
   keyed_rows_ = std::move(sorted);
   const auto comes_before = [this](const KeyedRow& a, const KeyedRow& b) {
@@ -250,7 +282,7 @@ void BulkLoader::fill_leaf(std::uint32_t leaf, Scratch& scratch) {
   rows.resize(header.num_rows);
   std::int64_t* ids = s.arena->ids(leaf);
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    rows[r] = keyed_rows_[leaf_first_[leaf] + r].row;
+    rows[r] = row_at(leaf_first_[leaf] + r);
     ids[r] = id_of(rows[r]);
   }
   header.min_id = *std::min_element(ids, ids + rows.size());
@@ -260,9 +292,9 @@ void BulkLoader::fill_leaf(std::uint32_t leaf, Scratch& scratch) {
   for (std::size_t i = 0; i < d; ++i) {
     T* column = values + i * num_slots();
     gather_column(table_.columns[i], table_.attributes[i].preference, rows, column);
-    const auto [smallest, largest] = std::minmax_element(column, column + rows.size());
-    zone_map[static_cast<std::size_t>(Extreme::maximum) * d + i] = *largest;
-    zone_map[static_cast<std::size_t>(Extreme::minimum) * d + i] = *smallest;
+    const auto [smallest, largest] = extremes_of(std::span<const T>(column, rows.size()));
+    zone_map[static_cast<std::size_t>(Extreme::maximum) * d + i] = largest;
+    zone_map[static_cast<std::size_t>(Extreme::minimum) * d + i] = smallest;
   }
   write_leaf_codes(*s.arena, leaf, header.num_rows);
   if (order_ == Arrangement::as_given) return bound_by_corners(zone_map, scratch);
@@ -311,7 +343,7 @@ void BulkLoader::copy_labels() {
   if (!snapshot_->has_labels) return;
   Snapshot& s = *snapshot_;
   tbb::parallel_for(std::size_t{0}, leaves_.size(), [&](std::size_t leaf) {
-    const auto label = [&](std::uint64_t r) { return table_.labels[keyed_rows_[leaf_first_[leaf] + r].row]; };
+    const auto label = [&](std::uint64_t r) { return table_.labels[row_at(leaf_first_[leaf] + r)]; };
     write_labels(*s.arena, leaf, leaves_[leaf].num_rows, label);
   });
 }

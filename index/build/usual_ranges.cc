@@ -24,14 +24,27 @@ double widest_tail(double growth, std::uint64_t num_rows) {
   return std::exp2(std::ceil(std::log2(widest)));
 }
 
+// Puts the smallest values [0, count) and as many largest ones in their places, in order.
+void sort_ends(std::span<double> sample, std::size_t count) {
+  const auto first = sample.begin(), last = sample.end();
+  const auto low_end = first + static_cast<std::ptrdiff_t>(count),
+             high = last - static_cast<std::ptrdiff_t>(count);
+  if (high < low_end) return std::sort(first, last);
+  std::nth_element(first, low_end, last);
+  std::sort(first, low_end);
+  if (high == last) return;
+  std::nth_element(low_end, high, last);
+  std::sort(high, last);
+}
+
 // Narrows the range to what a tail like the sample's would reach. The new ends are multiples of every power of two that
 // divides all values, because the lower one becomes an origin.
 void narrow(std::span<double> sample, std::uint64_t num_rows, AttributeStats& range) {
-  std::sort(sample.begin(), sample.end());
+  const std::size_t tail = sample.size() * kRangeTailRows / kRangeSampleRows;
+  sort_ends(sample, tail + 1);
   // Stand-ins, which the range does not cover, are values here.
   range.minimum = std::min(range.minimum, sample.front());
   range.maximum = std::max(range.maximum, sample.back());
-  const std::size_t tail = sample.size() * kRangeTailRows / kRangeSampleRows;
   const auto from_below = [&](std::size_t rank) { return sample[rank]; };
   const auto from_above = [&](std::size_t rank) { return sample[sample.size() - 1 - rank]; };
   const double low = from_below(tail), high = from_above(tail), spread = high - low;

@@ -72,6 +72,8 @@ class Store {
   // Each is durable before `use` sees it. A torn end of the last log is skipped and reported; a writable store
   // truncates it and is then ready to append. If `use` throws, the store may only be destroyed.
   RecoveryInfo replay(const UseBatch& use);
+  // About the bytes of logs that it would read.
+  std::uint64_t bytes_to_replay() const { return reader_->file_bytes(); }
   // Read-only, after replay: passes the batches since the last call to `use`.
   RecoveryInfo refresh(const UseBatch& use);
 

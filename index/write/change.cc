@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "base/ids.h"
 #include "culmen/error.h"
 #include "index/field_key.h"
 
@@ -198,6 +199,14 @@ Change decode(std::span<const std::byte> body, const LeafShape& shape, std::span
     for (const Field& field : fields) change.fields.push_back(take_field(reader, field, header.num_rows));
   if (!reader.at_end()) throw FormatError("a batch with bytes after its end");
   return change;
+}
+
+void require_next_id_above_all(const Change& change, std::int64_t next_id_before) {
+  std::int64_t min_next_id = next_id_before;
+  for (const std::int64_t id : change.ids) min_next_id = std::max(min_next_id, id_after(id));
+  if (change.next_id < min_next_id)
+    throw FormatError("a batch says that the next id is " + std::to_string(change.next_id) +
+                      ", but ids below " + std::to_string(min_next_id) + " are used");
 }
 
 }  // namespace culmen

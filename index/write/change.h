@@ -51,6 +51,10 @@ struct Change {
 // The body of a batch in the log (docs/format.md).
 std::vector<std::byte> encode(const Change& change);
 
+// Ids are assigned from next_id on without checking that they are free. Throws FormatError if the change gives them a next id
+// that is used, or one below `next_id_before`.
+void require_next_id_above_all(const Change& change, std::int64_t next_id_before);
+
 // Throws FormatError if the bytes are not a change of an index of this shape with these fields: lengths that do not add
 // up, or a value that its column cannot have. ChangeFold checks the ids.
 Change decode(std::span<const std::byte> body, const LeafShape& shape, std::span<const Field> fields = {});

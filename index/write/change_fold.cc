@@ -15,29 +15,13 @@ ChangeFold::IdState& ChangeFold::state_of(std::int64_t id, bool is_believed_ther
   return states_.emplace(id, IdState{there, there}).first->second;
 }
 
-// Ids are assigned from next_id on without checking that they are free.
-void ChangeFold::require_next_id_above(const Change& change) {
-  std::int64_t min_next_id = next_id_;
-  for (const std::int64_t id : change.ids) min_next_id = std::max(min_next_id, id_after(id));
-  if (change.next_id < min_next_id)
-    throw FormatError("a batch says that the next id is " + std::to_string(change.next_id) +
-                      ", but ids below " + std::to_string(min_next_id) + " are used");
-  next_id_ = change.next_id;
-}
-
-void ChangeFold::add(Change change) {
-  require_next_id_above(change);
-  num_steps_ += change.removed.size() + change.num_rows();
-  changes_.push_back(std::move(change));
+void ChangeFold::add(Change added) {
+  require_next_id_above_all(added, next_id_);
+  next_id_ = added.next_id;
+  num_steps_ += added.removed.size() + added.num_rows();
+  changes_.push_back(std::move(added));
+  const Change& change = changes_.back();
   const auto number = static_cast<std::uint32_t>(changes_.size() - 1);
-  if (has_states_) return note_ids(number);
-  if (changes_.back().removed.empty()) return;
-  has_states_ = true;
-  for (std::uint32_t earlier = 0; earlier <= number; ++earlier) note_ids(earlier);
-}
-
-void ChangeFold::note_ids(std::uint32_t number) {
-  const Change& change = changes_[number];
   for (const std::int64_t id : change.removed) {
     IdState& state = state_of(id, true);
     if (!state.is_there)
@@ -55,11 +39,7 @@ void ChangeFold::note_ids(std::uint32_t number) {
 Change ChangeFold::fold() const {
   Change folded;
   if (changes_.empty()) return folded;
-  if (has_states_) {
-    add_columns(rows_that_remain(folded), folded);
-  } else {
-    folded = all_rows();
-  }
+  add_columns(rows_that_remain(folded), folded);
   folded.next_id = next_id_;
   for (const Change& change : changes_) folded.rounded_values += change.rounded_values;
   return folded;
@@ -78,24 +58,6 @@ std::vector<ChangeFold::IdState> ChangeFold::rows_that_remain(Change& folded) co
     return a.change != b.change ? a.change < b.change : a.row < b.row;
   });
   return rows;
-}
-
-Change ChangeFold::all_rows() const {
-  Change folded;
-  std::vector<IdState> rows;
-  for (std::uint32_t number = 0; number < changes_.size(); ++number) {
-    const std::vector<std::int64_t>& ids = changes_[number].ids;
-    folded.ids.insert(folded.ids.end(), ids.begin(), ids.end());
-    for (std::uint32_t row = 0; row < ids.size(); ++row) rows.push_back({false, true, number, row});
-  }
-  folded.values.reserve(rows.size() * shape_.num_attributes * shape_.value_bytes);
-  for (std::size_t i = 0; i < shape_.num_attributes; ++i)
-    for (const Change& change : changes_) {
-      const std::byte* values = change.value(0, i, shape_.value_bytes);
-      folded.values.insert(folded.values.end(), values, values + change.num_rows() * shape_.value_bytes);
-    }
-  add_texts(rows, folded);
-  return folded;
 }
 
 void ChangeFold::add_columns(std::span<const IdState> rows, Change& folded) const {

@@ -23,13 +23,11 @@ class ChangeFold {
       : shape_(shape),
         fields_(fields.begin(), fields.end()),
         next_id_(next_id),
-        contains_(std::move(contains)),
-        has_states_(contains_ != nullptr) {}
+        contains_(std::move(contains)) {}
 
   // Throws FormatError if the change does not fit the index after the changes before it: it removes an id that is not
-  // there, adds one that is, or its next id is not above all others. After that the fold may only be destroyed. As long as
-  // changes that are believed remove nothing, ids that they add twice are not seen.
-  void add(Change change);
+  // there, adds one that is, or its next id is not above all others. After that the fold may only be destroyed.
+  void add(Change added);
 
   // Inserted and removed rows, which determine the memory used.
   std::size_t num_steps() const { return num_steps_; }
@@ -46,12 +44,9 @@ class ChangeFold {
     std::uint32_t row = 0;
   };
   IdState& state_of(std::int64_t id, bool is_believed_there);
-  void note_ids(std::uint32_t number);
   std::vector<IdState> rows_that_remain(Change& folded) const;
   void add_columns(std::span<const IdState> rows, Change& folded) const;
   void add_texts(std::span<const IdState> rows, Change& folded) const;
-  Change all_rows() const;
-  void require_next_id_above(const Change& change);
 
   LeafShape shape_;
   std::vector<Field> fields_;
@@ -59,7 +54,6 @@ class ChangeFold {
   std::function<bool(std::int64_t)> contains_;
   std::vector<Change> changes_;
   std::size_t num_steps_ = 0;
-  bool has_states_;  // else nothing was removed, and all changes are believed
   IdTable<IdState> states_;
 };
 

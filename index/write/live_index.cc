@@ -76,7 +76,7 @@ void LiveIndex::load() {
 // Of the snapshot that was just read.
 void LiveIndex::begin_beside() {
   beside_.reset();
-  if (keeps_beside_ && LogBeside::suits(*newest_)) beside_.emplace(newest_);
+  if (keeps_beside_ && LogBeside::suits(*newest_)) beside_.emplace(newest_, store_->bytes_to_replay());
 }
 
 storage::Store::UseBatch LiveIndex::replayer() {

@@ -89,21 +89,28 @@ bool LogBeside::suits(const Snapshot& base) {
   return base.num_rows > 0 && !base.stand_ins.empty() && !base.layout.is_wide();
 }
 
-LogBeside::LogBeside(std::shared_ptr<const Snapshot> base)
-    : base_(std::move(base)), next_id_(base_->next_id), rounded_values_(base_->rounded_values) {}
+LogBeside::LogBeside(std::shared_ptr<const Snapshot> base, std::uint64_t log_bytes)
+    : base_(std::move(base)), next_id_(base_->next_id), rounded_values_(base_->rounded_values) {
+  first_rows_.emplace(*base_, log_bytes);
+}
 
 void LogBeside::add(Change change) {
-  if (!fold_) fold_.emplace(base_->leaf_shape(), next_id_, nullptr, base_->fields);
+  require_next_id_above_all(change, next_id_);
   rounded_values_ += change.rounded_values;
+  if (first_rows_) {
+    first_rows_->add(change);
+  } else {
+    if (!fold_) fold_.emplace(base_->leaf_shape(), next_id_, nullptr, base_->fields);
+    fold_->add(std::move(change));
+  }
   next_id_ = change.next_id;
-  fold_->add(std::move(change));
 }
 
 std::shared_ptr<const Snapshot> LogBeside::version(std::uint64_t number) {
   const FloatingPointScope floating_point;
-  Change change = fold_ ? fold_->fold() : Change();
+  if (first_rows_) begin_rows();
+  if (fold_) apply(fold_->fold());
   fold_.reset();
-  apply(std::move(change));
   auto logged = std::make_shared<LoggedRows>();
   logged->base = base_;
   logged->rows = rows_;
@@ -116,11 +123,17 @@ std::shared_ptr<const Snapshot> LogBeside::version(std::uint64_t number) {
   return logged_version(metadata, std::move(logged));
 }
 
-void LogBeside::apply(Change change) {
-  if (rows_ == nullptr) {
-    erase_from_base(change.removed);
-    return load_rows(std::move(change));
+void LogBeside::begin_rows() {
+  erase_from_base(first_rows_->removed());
+  try {
+    rows_ = first_rows_->load();
+  } catch (const InputError& error) {
+    throw FormatError(std::string("a batch adds rows that do not fit: ") + error.what());
   }
+  first_rows_.reset();
+}
+
+void LogBeside::apply(Change change) {
   const Change of_rows = part_of_rows(change);
   change = {};
   if (!is_arranged_) {
@@ -132,14 +145,6 @@ void LogBeside::apply(Change change) {
   if (rows_writer_ == nullptr) rows_writer_ = std::make_unique<TreeWriter>(rows_);
   rows_writer_->apply(of_rows);
   rows_ = rows_writer_->finish_version(rows_->version + 1);
-}
-
-void LogBeside::load_rows(Change change) {
-  try {
-    rows_ = load_rows_of(std::move(change), *base_);
-  } catch (const InputError& error) {
-    throw FormatError(std::string("a batch adds rows that do not fit: ") + error.what());
-  }
 }
 
 // What a change does to the rows of the log. Erases the others from the base.

@@ -15,6 +15,7 @@
 #include "index/snapshot.h"
 #include "index/write/change.h"
 #include "index/write/change_fold.h"
+#include "index/write/rows_of_log.h"
 #include "index/write/tree_writer.h"
 
 namespace culmen {
@@ -24,8 +25,8 @@ class LogBeside {
   // Whether a log can be kept beside this version: rows have determined its stand-ins, and it is not wide.
   static bool suits(const Snapshot& base);
 
-  // `base` is read on touch, and has no LoggedRows.
-  explicit LogBeside(std::shared_ptr<const Snapshot> base);
+  // `base` is read on touch, and has no LoggedRows. log_bytes: about the size of the log up to the first version.
+  LogBeside(std::shared_ptr<const Snapshot> base, std::uint64_t log_bytes);
 
   // The batches of the log, in order. Throws FormatError if one contradicts those before it. After that, and after an error of
   // version(), this may only be destroyed.
@@ -34,14 +35,15 @@ class LogBeside {
   std::shared_ptr<const Snapshot> version(std::uint64_t number);
 
  private:
+  void begin_rows();
   void apply(Change change);
   Change part_of_rows(const Change& change);
   void erase_from_base(std::vector<std::int64_t> ids);
-  void load_rows(Change change);
 
   const std::shared_ptr<const Snapshot> base_;
-  std::optional<ChangeFold> fold_;        // of the batches since the last version
-  std::shared_ptr<const Snapshot> rows_;  // null: none yet
+  std::optional<RowsOfLog> first_rows_;   // of the batches before the first version
+  std::optional<ChangeFold> fold_;        // of those since the last one
+  std::shared_ptr<const Snapshot> rows_;  // null: no version yet
   bool is_arranged_ = false;
   std::unique_ptr<TreeWriter> rows_writer_;  // of rows that are arranged; made on first use
   std::vector<std::int64_t> erased_;         // ascending

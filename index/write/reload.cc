@@ -39,17 +39,25 @@ std::shared_ptr<Snapshot> reload_rows(const Snapshot& s, std::span<const std::ui
   return loaded;
 }
 
-std::shared_ptr<Snapshot> load_rows_of(Change change, const Snapshot& index) {
+template <typename T>
+std::shared_ptr<Snapshot> load_as_they_come(const UserRows<T>& rows, const IndexMetadata& index) {
   // Bounds of rows as they come say little, and making those of many leaves takes long.
   constexpr int kRowsOfLeaf = 1024;
+  BuildOptions options = build_options_of(index);
+  if (index.layout.is_wide()) return bulk_load(rows.view(), options);
+  options.leaf_rows = kRowsOfLeaf;
+  return load_as_given(rows.view(), options);
+}
+
+template std::shared_ptr<Snapshot> load_as_they_come(const UserRows<float>&, const IndexMetadata&);
+template std::shared_ptr<Snapshot> load_as_they_come(const UserRows<double>&, const IndexMetadata&);
+
+std::shared_ptr<Snapshot> load_rows_of(Change change, const Snapshot& index) {
   return visit_value_type(index, [&]<typename T>(T) {
     UserRows<T> rows(index.metadata());
     rows.add_rows(change);
     change = {};  // its memory
-    BuildOptions options = build_options_of(index);
-    if (index.layout.is_wide()) return bulk_load(rows.view(), options);
-    options.leaf_rows = kRowsOfLeaf;
-    return load_as_given(rows.view(), options);
+    return load_as_they_come(rows, index);
   });
 }
 

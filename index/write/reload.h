@@ -8,6 +8,7 @@
 
 #include "index/snapshot.h"
 #include "index/write/change.h"
+#include "index/write/user_rows.h"
 
 namespace culmen {
 
@@ -17,8 +18,11 @@ namespace culmen {
 std::shared_ptr<Snapshot> reload_rows(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
                                       const Change& change, const std::filesystem::path& temp_directory = {});
 
-// The rows of a change as an index of their own, with the columns of `index`, for few searches: they stay in the order in
-// which they come, unless the index is wide. Throws as bulk_load.
+// Rows with the columns of `index` as an index of their own, for few searches: they stay in the order in which they come,
+// unless the index is wide. Throws as bulk_load.
+template <typename T>
+std::shared_ptr<Snapshot> load_as_they_come(const UserRows<T>& rows, const IndexMetadata& index);
+// The same of the rows of a change.
 std::shared_ptr<Snapshot> load_rows_of(Change change, const Snapshot& index);
 
 }  // namespace culmen

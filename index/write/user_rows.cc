@@ -1,5 +1,6 @@
 #include "index/write/user_rows.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <variant>
@@ -40,6 +41,21 @@ void UserField::add(const FieldValue& value) {
   if (number == nullptr) return add_missing();
   doubles_.push_back(*number);
   end_row(true);
+}
+
+void UserField::add(const UserField& other, std::size_t row) {
+  const bool is_present = other.validity_.empty() || (other.validity_[row / 8] >> row % 8 & 1) != 0;
+  if (!is_present) {
+    add_missing();
+  } else if (field_.is_text()) {
+    const std::uint64_t start = other.offsets_[row];
+    add_text({other.text_.data() + start, static_cast<std::size_t>(other.offsets_[row + 1] - start)});
+  } else if (field_.format.type == ColumnType::floating) {
+    doubles_.push_back(other.doubles_[row]);
+    end_row(true);
+  } else {
+    add_key(other.integers_[row]);
+  }
 }
 
 FieldView UserField::view() const {
@@ -144,11 +160,23 @@ void UserRows<T>::add_rows(const Change& change) {
   for (std::size_t i = 0; i < columns_.size() && change.num_rows() > 0; ++i) {
     const T* values = reinterpret_cast<const T*>(change.value(0, i, sizeof(T)));
     const Preference preference = like_.attributes[i].preference;
-    const std::size_t first = columns_[i].size();
-    columns_[i].resize(first + change.num_rows());
-    for (std::size_t r = 0; r < change.num_rows(); ++r)
-      columns_[i][first + r] = static_cast<T>(oriented(values[r], preference));
+    const auto first = columns_[i].insert(columns_[i].end(), values, values + change.num_rows());
+    if (preference == Preference::low)
+      std::transform(first, columns_[i].end(), first,
+                     [&](T value) { return static_cast<T>(oriented(value, preference)); });
   }
+}
+
+template <typename T>
+void UserRows<T>::add_rows(const UserRows& other, std::span<const std::uint32_t> rows) {
+  reserve(num_rows() + rows.size());
+  for (const std::uint32_t row : rows) {
+    ids_.push_back(other.ids_[row]);
+    if (like_.has_labels) add_label(other.labels_.view()[row]);
+    for (std::size_t f = 0; f < fields_.size(); ++f) fields_[f].add(other.fields_[f], row);
+  }
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    for (const std::uint32_t row : rows) columns_[i].push_back(other.columns_[i][row]);
 }
 
 template <typename T>

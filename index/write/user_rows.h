@@ -36,7 +36,8 @@ class UserField {
   // dictionary: null if the field has none.
   void add(const LeafFields& fields, std::size_t f, std::size_t row, const Dictionary* dictionary);
   void add(const FieldChange& change, std::size_t row);
-  void add(const FieldValue& value);  // of a row as users get it
+  void add(const FieldValue& value);                  // of a row as users get it
+  void add(const UserField& other, std::size_t row);  // of the same field
 
   FieldView view() const;
 
@@ -68,6 +69,10 @@ class UserRows {
   // Rows of a leaf, by their positions in it.
   void add_rows(const Snapshot& snapshot, std::uint32_t leaf, std::span<const std::uint32_t> positions);
   void add_rows(const Change& change);
+  void add_rows(const UserRows& other, std::span<const std::uint32_t> rows);
+
+  std::size_t num_rows() const { return ids_.size(); }
+  std::span<const std::int64_t> ids() const { return ids_; }
 
   // Missing values are NaN.
   TableView view() const;

@@ -2,6 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "culmen/error.h"
+#include "index/columns.h"
 #include "tests/generators.h"
 
 namespace culmen::test {
@@ -28,6 +37,49 @@ TEST(QuantumExponent, LeavesAnOddWholeNumber) {
     const double quotient = std::ldexp(value, -quantum_exponent(value));
     ASSERT_EQ(quotient, std::rint(quotient));
     ASSERT_NE(std::fmod(quotient, 2.0), 0.0);
+  }
+}
+
+// Numbers of float32 of all kinds: denormal ones, zeros, powers of two, and, if so wanted, one that is none.
+std::vector<float> all_kinds_of_floats(Random& random, float odd) {
+  const int kinds = random.between(1, 4), offset = random.between(-130, 110);
+  std::vector<float> values(random.below(70));
+  for (float& value : values) {
+    const double exponent = offset + random.between(0, 15);
+    const double number =
+        random.below(4) == 0 ? std::exp2(exponent) : std::ldexp(random.unit(), static_cast<int>(exponent));
+    value = random.below(static_cast<std::uint64_t>(kinds)) == 0 ? 0.0F
+                                                                 : static_cast<float>(random.sign() * number);
+    if (random.chance(0.1)) value = random.pick({-0.0F, 0x1p-149F, 0x3p-149F, -0x1p-126F});
+  }
+  if (!values.empty() && random.chance(0.2)) values[random.below(values.size())] = odd;
+  return values;
+}
+
+// Columns of numbers that lie next to each other are read in another way than those with others between.
+TEST(TableStats, AreTheSameHoweverNumbersLie) {
+  Random random(5);
+  for (int i = 0; i < 20'000; ++i) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const std::vector<float> values = all_kinds_of_floats(random, random.pick({NAN, kInfinity, -kInfinity}));
+    std::vector<float> apart;
+    for (const float value : values) apart.insert(apart.end(), {value, 7.0F});
+    const auto stats_of = [&](const ColumnView& column) -> std::string {
+      TableView table;
+      table.num_rows = values.size();
+      table.attributes = {{"a"}};
+      table.columns = {column};
+      try {
+        const TableStats stats = table_stats(table, ValueType::automatic);
+        const AttributeStats& of = stats.attributes.front();
+        return std::to_string(of.quantum) + (stats.has_gaps.front() ? " gaps " : " ") +
+               std::to_string(std::bit_cast<std::uint64_t>(of.minimum)) + " " +
+               std::to_string(std::bit_cast<std::uint64_t>(of.maximum));
+      } catch (const InputError& error) {
+        return error.what();
+      }
+    };
+    ASSERT_EQ(stats_of(ColumnView(values)), stats_of(ColumnView(apart.data(), values.size(), 2))) << i;
   }
 }
 

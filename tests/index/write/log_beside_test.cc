@@ -63,7 +63,7 @@ TEST(LogBeside, HoldsWhatAMapHolds) {
     while (next_id < random.pick({20, 300, 3000})) rows[next_id++] = drawn_row(random, shape.num_attributes);
     MemoryFileSystem system;
     const std::shared_ptr<const Snapshot> base = touched(system, rows, shape);
-    LogBeside beside(base);
+    LogBeside beside(base, random.pick({0u, 10'000u, 5u << 20}));
     std::vector<std::pair<std::shared_ptr<const Snapshot>, BesideRows>> versions;
     std::uint64_t number = base->version;
     for (int batches = random.between(1, 30); batches > 0; --batches) {
@@ -115,7 +115,7 @@ class LogThatContradicts : public testing::Test {
 
   // The version after these batches, each of which makes one.
   std::shared_ptr<const Snapshot> after(const std::vector<Change>& changes) const {
-    LogBeside beside(base_);
+    LogBeside beside(base_, 0);
     std::shared_ptr<const Snapshot> version;
     for (const Change& one : changes) {
       beside.add(one);

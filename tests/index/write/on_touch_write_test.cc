@@ -248,7 +248,9 @@ class FullModel {
     std::vector<std::int64_t> erased;
     std::int64_t next_id = next_id_;
     for (int step = random_.between(1, most_rows); step > 0; --step) {
-      const auto some_id = static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(next_id) + 2));
+      const std::uint64_t some =
+          random_.chance(0.2) ? random_.below(20) : random_.below(static_cast<std::uint64_t>(next_id));
+      const std::int64_t some_id = next_id + 1 - static_cast<std::int64_t>(some);  // the log has the newest
       if (random_.chance(0.3)) {
         erased.push_back(some_id);
       } else {
