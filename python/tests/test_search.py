@@ -472,6 +472,12 @@ def test_queries_that_name_no_attribute_are_refused():
     assert index.search(pandas.DataFrame({"a0": []}), 1).ids.shape == (0, 1)
 
 
+def test_a_column_that_is_not_ranked_has_no_weight():
+    index = culmen.Index.build({"a": [1.0], "city": ["x"]})
+    with pytest.raises(culmen.InvalidArgument, match='no attribute "city": the build keeps that column.*known: a'):
+        index.search({"city": 1})
+
+
 @pytest.mark.parametrize("weight", [None, "x", 10**400])
 def test_a_weight_that_is_no_number_is_refused_alike_in_every_form(weight):
     index, _ = index_of(10)
