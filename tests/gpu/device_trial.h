@@ -18,7 +18,7 @@ inline constexpr std::size_t kGtaLimit = 1024;
 
 inline bool takes(Engine engine, const Query& query, std::size_t num_rows) {
   const std::size_t k = std::min(query.k.value_or(num_rows), num_rows);
-  return engine != Engine::gta || k <= kGtaLimit;
+  return engine != Engine::gta || (k <= kGtaLimit && query.terms.empty() && query.scale != Scale::rank);
 }
 
 // Whether a copy or a group is of this index, and not of one that was in its place before.
