@@ -155,16 +155,21 @@ def _timestamp_reader(format: Format) -> Callable[[int], Any]:
             import pandas
         except ImportError:
             return lambda value: np.datetime64(value, "ns")
-        return lambda value: pandas.Timestamp(value, unit="ns", tz=zone)
+        return lambda value: _moment_or_utc(lambda: pandas.Timestamp(value, unit="ns", tz=zone), value, "ns")
 
-    def read(value: int) -> Any:
-        try:
-            moment = _EPOCH + datetime.timedelta(microseconds=value * _MICROSECONDS[format.unit])
-        except OverflowError:
-            return np.int64(value).astype(f"M8[{format.unit}]")
+    def moment_of(value: int) -> datetime.datetime:
+        moment = _EPOCH + datetime.timedelta(microseconds=value * _MICROSECONDS[format.unit])
         return moment if zone is None else moment.replace(tzinfo=datetime.timezone.utc).astimezone(zone)
 
-    return read
+    return lambda value: _moment_or_utc(lambda: moment_of(value), value, format.unit)
+
+
+def _moment_or_utc(moment: Callable[[], Any], value: int, unit: str) -> Any:
+    """NumPy's timestamp, in UTC, where there is no other: also of a moment that is beyond the last year in its zone alone."""
+    try:
+        return moment()
+    except (OverflowError, ValueError):  # pandas raises a ValueError of its own
+        return np.int64(value).astype(f"M8[{unit}]")
 
 
 def columns_of_rows(schema: Schema, taken: tuple[Any, ...], num_rows: int) -> dict[str, Values]:

@@ -290,6 +290,25 @@ def test_timestamps_of_every_unit_and_zone(unit, zone):
     index.to_pandas(), index.to_polars()
 
 
+@pytest.mark.parametrize(
+    ("unit", "zone", "count"),
+    [
+        ("s", "Europe/Paris", 253_402_300_799),  # the last second of 9999, in UTC
+        ("us", "Asia/Tokyo", 253_402_300_799_000_000),
+        ("ms", "America/New_York", -62_135_596_800_000),
+        ("ns", "Europe/Paris", 2**63 - 1),
+        ("ns", "America/New_York", -(2**63) + 1),
+    ],
+)
+def test_a_moment_beyond_the_last_year_in_its_zone_alone(unit, zone, count):
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"a": [1.0], "t": pyarrow.array([count], pyarrow.timestamp(unit, zone))})
+    index = culmen.Index.build(table, ["a"])
+    assert index.get(0)["a"] == 1.0
+    assert index.search([1])[0]["t"] == np.datetime64(count, unit)
+    assert repr(index.search([1]))
+
+
 LARGE = 2**53 + 1  # not a float64
 
 
