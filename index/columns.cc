@@ -39,7 +39,7 @@ std::optional<ColumnStats> stats_of_numbers(std::span<const float> values) {
   constexpr std::size_t kLanes = 16;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr std::int32_t kInfinityBits = 0x7f800000, kFraction = 0x007fffff;
-  std::array<float, kLanes> low, high, lowest_bit;
+  std::array<float, kLanes> low = {}, high = {}, lowest_bit = {};
   low.fill(kInfinity);
   high.fill(-kInfinity);
   lowest_bit.fill(kInfinity);

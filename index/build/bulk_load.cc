@@ -151,7 +151,7 @@ class BulkLoader {
 template <typename T>
 std::pair<T, T> extremes_of(std::span<const T> numbers) {
   constexpr std::size_t kLanes = 16;
-  std::array<T, kLanes> smallest, largest;
+  std::array<T, kLanes> smallest = {}, largest = {};
   smallest.fill(numbers[0]);
   largest.fill(numbers[0]);
   std::size_t at = 0;

@@ -165,7 +165,7 @@ def _timestamp_reader(format: Format) -> Callable[[int], Any]:
 
 
 def _moment_or_utc(moment: Callable[[], Any], value: int, unit: str) -> Any:
-    """NumPy's timestamp, in UTC, where there is no other: also of a moment that is beyond the last year in its zone alone."""
+    """NumPy's timestamp, in UTC, where there is no other: also if it leaves the years in its zone alone."""
     try:
         return moment()
     except (OverflowError, ValueError):  # pandas raises a ValueError of its own
