@@ -96,14 +96,11 @@ LogBeside::LogBeside(std::shared_ptr<const Snapshot> base, std::uint64_t log_byt
 
 void LogBeside::add(Change change) {
   require_next_id_above_all(change, next_id_);
+  const std::int64_t next_id_before = std::exchange(next_id_, change.next_id);
   rounded_values_ += change.rounded_values;
-  if (first_rows_) {
-    first_rows_->add(change);
-  } else {
-    if (!fold_) fold_.emplace(base_->leaf_shape(), next_id_, nullptr, base_->fields);
-    fold_->add(std::move(change));
-  }
-  next_id_ = change.next_id;
+  if (first_rows_) return first_rows_->add(change);
+  if (!fold_) fold_.emplace(base_->leaf_shape(), next_id_before, nullptr, base_->fields);
+  fold_->add(std::move(change));
 }
 
 std::shared_ptr<const Snapshot> LogBeside::version(std::uint64_t number) {
