@@ -24,7 +24,7 @@ double widest_tail(double growth, std::uint64_t num_rows) {
   return std::exp2(std::ceil(std::log2(widest)));
 }
 
-// Puts the smallest values [0, count) and as many largest ones in their places, in order.
+// Puts the `count` smallest and the `count` largest values in their places, in order. count > 0.
 void sort_ends(std::span<double> sample, std::size_t count) {
   const auto first = sample.begin(), last = sample.end();
   const auto low_end = first + static_cast<std::ptrdiff_t>(count),
@@ -32,7 +32,6 @@ void sort_ends(std::span<double> sample, std::size_t count) {
   if (high < low_end) return std::sort(first, last);
   std::nth_element(first, low_end, last);
   std::sort(first, low_end);
-  if (high == last) return;
   std::nth_element(low_end, high, last);
   std::sort(high, last);
 }
