@@ -1,5 +1,5 @@
 // The oracle: the contract (docs/contract.md) implemented in the plainest way on the user's own table. It scores every
-// row, sorts all of them and keeps k. It shares only score() and Moments (tests/base/moments_test.cc has their oracle)
+// row, keeps the k best and sorts them. It shares only score() and Moments (tests/base/moments_test.cc has their oracle)
 // with the index: no orientation, no leaves, no bounds.
 #pragma once
 
@@ -143,10 +143,15 @@ class Oracle {
       if (passes(row, query.where) && (!query.min_score || score >= *query.min_score))
         answers.push_back({ids_[row], score});
     }
-    std::sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
+    const auto is_before = [](const Answer& a, const Answer& b) {
       return a.score != b.score ? a.score > b.score : a.id < b.id;
-    });
-    if (query.k && answers.size() > *query.k) answers.resize(*query.k);
+    };
+    if (query.k && answers.size() > *query.k) {
+      const auto first_left_out = answers.begin() + static_cast<std::ptrdiff_t>(*query.k);
+      std::nth_element(answers.begin(), first_left_out, answers.end(), is_before);
+      answers.resize(*query.k);
+    }
+    std::sort(answers.begin(), answers.end(), is_before);
     return answers;
   }
 

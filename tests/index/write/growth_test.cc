@@ -78,7 +78,7 @@ class Growth : public testing::TestWithParam<RowOrder> {
       ASSERT_EQ(fault_in(*writer.finish_version(writer.current().version), rows_), "");
     };
     apply(erasure);
-    for (int step = 0; step < (kSanitized ? 8 : 40); ++step) {
+    for (int step = 0; step < (kSanitized ? 3 : 40); ++step) {
       ChangeMaker batch(rows_);
       const auto n = static_cast<int>(random_.below(static_cast<std::uint64_t>(num_added_)));
       batch.upsert(GetParam().id(n), row(GetParam().first(random_, n), 0.125));
@@ -112,8 +112,10 @@ TEST_P(Growth, KeepsPartitionsSmallAndLeavesFull) {
       writer.apply(batch.make(kColumns, false));
       batch.apply_to(rows_);
       version = writer.finish_version(writer.current().version);
+      if (kSanitized && num_rows < 1000) continue;  // the model takes longest to look at all rows
       ASSERT_EQ(fault_in(*version, rows_), "") << num_added_ << " rows";
     }
+    ASSERT_EQ(fault_in(*version, rows_), "");
     // Whether a partition is split is decided before its pages are repacked, which may make a few more of them.
     EXPECT_LE(most_pages(*version), std::max(kMaxPagesOfSplit, 2 * most_before) + kPagesOfRepacking);
     const std::size_t num_leaves = version->num_leaves, num_rows = rows_.size();
@@ -168,12 +170,13 @@ TEST_P(Growth, AnswersAsTheOracleAndGoesOnWhenOpenedAgain) {
       EXPECT_EQ(opened.info().num_partitions, index.info().num_partitions);
     }
     const Oracle oracle(all.view(), false);
-    for (const Engine engine : kEngines)
-      for (const double sign : {1.0, -1.0}) {
-        const Query query{.weights = {sign, 0.5, -0.25}, .k = 50};
-        EXPECT_EQ(difference(opened.search(query, {.engine = engine}).hits, oracle.search(query)), "")
+    for (const double sign : {1.0, -1.0}) {
+      const Query query{.weights = {sign, 0.5, -0.25}, .k = 50};
+      const std::vector<Answer> expected = oracle.search(query);
+      for (const Engine engine : kEngines)
+        EXPECT_EQ(difference(opened.search(query, {.engine = engine}).hits, expected), "")
             << engine_name(engine);
-      }
+    }
   }
 }
 
