@@ -34,7 +34,7 @@ std::shared_ptr<Snapshot> open_on_touch(MemoryFileSystem& system) {
   return load(system, "index", Loading::on_touch);
 }
 
-std::vector<Query> some_queries() {
+std::vector<Query> make_queries() {
   std::vector<Query> all;
   for (const std::vector<double>& weights :
        {std::vector<double>{1, 2}, std::vector<double>{-1, 0.3}, std::vector<double>{0, -1}})
@@ -42,6 +42,11 @@ std::vector<Query> some_queries() {
       all.push_back({.weights = weights, .k = 3, .missing = missing});
   all.push_back({.weights = {1, 1}, .k = 2, .where = col("stock1") >= 500});
   all.push_back({.weights = {-1, -1}, .k = 2, .where = col("brand0") == "text 7"});
+  return all;
+}
+
+const std::vector<Query>& some_queries() {
+  static const std::vector<Query> all = make_queries();
   return all;
 }
 
