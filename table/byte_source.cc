@@ -99,10 +99,16 @@ std::optional<std::size_t> FileSource::read_available(char* out, std::size_t num
   return static_cast<std::size_t>(got);
 }
 
-SampledSource::SampledSource(ByteSource& source, std::size_t num_bytes)
-    : source_(source), sample_(bytes_to_read(source, num_bytes), '\0') {
-  const std::size_t num_read = source_.read(sample_.data(), sample_.size());
-  is_whole_ = num_read < sample_.size();
+SampledSource::SampledSource(ByteSource& source, std::size_t num_bytes) : source_(source) {
+  // The buffer grows with what is read: a source that does not know its length is often short.
+  constexpr std::size_t kFirstBytes = std::size_t{1} << 14;
+  const std::size_t most = bytes_to_read(source, num_bytes);
+  std::size_t num_read = 0;
+  while (!is_whole_ && num_read < most) {
+    sample_.resize(std::min(most, std::max(kFirstBytes, 8 * num_read)));
+    num_read += source_.read(sample_.data() + num_read, sample_.size() - num_read);
+    is_whole_ = num_read < sample_.size();
+  }
   sample_.resize(num_read);
 }
 
