@@ -67,7 +67,7 @@ TEST(Stop, EndsLookUpsOfFewIds) {
 TEST(Stop, EndsASearchThatIsUnderWay) {
   constexpr std::uint64_t kRows = 1000, kMostMore = 64 * 1024;  // a leaf for each thread, at most
   Random random(4);
-  const Index index = uniform_index(random, 200'000);
+  const Index index = uniform_index(random, kSanitized ? 100'000 : 200'000);
   for (const Engine engine : {Engine::scan, Engine::bounded}) {
     std::stop_source stop;
     SearchOptions options = {.engine = engine};

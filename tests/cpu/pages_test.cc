@@ -164,7 +164,7 @@ class PageChecks {
 class Pages : public testing::TestWithParam<int> {};
 
 TEST_P(Pages, GroupsAndRanksAreThoseOfTheWholeOrder) {
-  constexpr std::uint64_t kDefaultCases = 4000;
+  constexpr std::uint64_t kDefaultCases = 3900;
   PageChecks checks;
   for (std::uint64_t t = 1; t <= num_cases(kDefaultCases) / 100 + 1; ++t) {
     const std::uint64_t seed =

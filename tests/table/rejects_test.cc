@@ -11,6 +11,7 @@
 #include "table/csv_batches.h"
 #include "table/csv_reader.h"
 #include "table/json_lines.h"
+#include "tests/cases.h"
 #include "tests/table/reader_testing.h"
 
 namespace culmen::io {
@@ -201,7 +202,7 @@ TEST(Rejects, AreTheSameHoweverTheTextIsCut) {
                                         "11,\"open,2\n",
                                         "12,\"q\"\"q\",1\n"};
   std::mt19937_64 random(41);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < (test::kSanitized ? 100 : 500); ++round) {
     std::string text = "a,b,c\n1,first,1\n";
     for (std::uint64_t i = 0, rows = random() % 40; i < rows; ++i) text += kRows[random() % std::size(kRows)];
     const ReadOptions chosen = {.attributes = {{"a"}, {"c"}}};

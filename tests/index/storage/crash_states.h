@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/cases.h"
 #include "tests/index/storage/memory_file_system.h"
 
 namespace culmen::storage {
@@ -46,7 +47,7 @@ inline void apply(Bytes& disk, const MemoryWrite& write, Fate fate, std::size_t 
   }
 }
 
-inline constexpr std::size_t kMaxNameMaps = 256;
+inline constexpr std::size_t kMaxNameMaps = test::kSanitized ? 32 : 256;
 
 // Calls f(names, is_extreme) for all subsets of the name changes if they are few; otherwise for the empty one, the full
 // one and a sample.

@@ -86,6 +86,9 @@ TEST(LogDamage, IsNoneWithoutAny) {
   }
 }
 
+// Of a log each byte is damaged, or each so many; odd, so that every bit of a byte has its turn.
+constexpr std::size_t kStep = test::step_of_states(7);
+
 // Calls f(damaged files, byte) with each bit of the file flipped, or with one bit of each byte, from many threads.
 void for_each_flip(const Files& files, const std::string& name, bool all_bits,
                    const std::function<void(const Files&, std::size_t byte)>& f) {
@@ -93,7 +96,7 @@ void for_each_flip(const Files& files, const std::string& name, bool all_bits,
     if (!is_ours(byte)) return;
     Files damaged = files;
     for (std::size_t bit = 0; bit < 8; ++bit) {
-      if (all_bits ? !is_flipped(byte, bit) : bit != byte % 8) continue;
+      if (all_bits ? !is_flipped(byte, bit) : byte % kStep != 0 || bit != byte % 8) continue;
       damaged[name][byte] ^= static_cast<std::byte>(1 << bit);
       f(damaged, byte);
       damaged[name][byte] ^= static_cast<std::byte>(1 << bit);
@@ -129,7 +132,7 @@ TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryByteThatIsKnownToBeDurable) {
       EXPECT_EQ(found.info.dropped_from, "index/WAL-2");
       ++num_dropped;
     });
-  EXPECT_EQ(num_dropped, kSectorBytes);
+  EXPECT_GE(num_dropped, kSectorBytes / kStep);
 }
 
 TEST(LogDamage, OfWhatWasNeverSyncedIsDroppedAndReported) {
@@ -145,7 +148,7 @@ TEST(LogDamage, OfAClosedIndexIsRefusedForEveryLength) {
   const Files files = closed_logs();
   for (const std::string name : {"WAL-1", "WAL-2"})
     tbb::parallel_for(std::size_t{0}, files.at(name).size(), [&](std::size_t size) {
-      if (!is_ours(size)) return;
+      if (!is_ours(size) || size % kStep != 0) return;
       Files cut = files;
       cut[name].resize(size);
       const std::string text = open(cut).complaint;
@@ -155,7 +158,7 @@ TEST(LogDamage, OfAClosedIndexIsRefusedForEveryLength) {
 
 TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryLengthOfASealedLog) {
   const Files files = two_logs(End::synced);
-  for (std::size_t size = 0; size < files.at("WAL-1").size(); size += test::step_of_states(5)) {
+  for (std::size_t size = 0; size < files.at("WAL-1").size(); size += kStep) {
     Files cut = files;
     cut["WAL-1"].resize(size);
     EXPECT_NE(open(cut).complaint.find("index/WAL-1, byte "), std::string::npos) << size;
@@ -177,7 +180,7 @@ TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryLengthOfASealedLog) {
 TEST(LogDamage, OfASealedLogIsRefusedAlsoIfTheNextOneHasNoFrames) {
   Files files = two_logs(End::synced);
   files["WAL-2"].resize(kSectorBytes);
-  for (std::size_t size = 0; size < files.at("WAL-1").size() - kSectorBytes; ++size) {
+  for (std::size_t size = 0; size < files.at("WAL-1").size() - kSectorBytes; size += kStep) {
     Files cut = files;
     cut["WAL-1"].resize(size);
     EXPECT_NE(open(cut).complaint.find("index/WAL-1, byte "), std::string::npos) << size;

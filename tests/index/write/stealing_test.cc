@@ -74,7 +74,7 @@ TEST_F(Stealing, NoTaskIsTakenUpByTheOwnerOfALock) {
   std::mutex mutex;
   thread_local bool is_owner = false;
   std::atomic<int> num_taken_up = 0;
-  for (int round = 0; round < 20; ++round)
+  for (int round = 0; round < 5; ++round)
     run_as_tasks([&] {
       if (is_owner) {
         ++num_taken_up;
@@ -104,7 +104,7 @@ TEST_F(Stealing, QueriesOfTaShareTheListsOfAFreshIndex) {
 class StealingFromChanges : public Stealing {
  protected:
   StealingFromChanges() {
-    storage::save(*bulk_load(RandomRows(600'000, 2).view(), {}), files_, "index", false);
+    storage::save(*bulk_load(RandomRows(kSanitized ? 200'000 : 600'000, 2).view(), {}), files_, "index", false);
     files_.before_call = [] { std::this_thread::sleep_for(std::chrono::microseconds(300)); };
   }
 

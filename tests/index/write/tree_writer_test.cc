@@ -46,7 +46,7 @@ TEST_P(TreeWriterCourse, HoldsWhatAMapHolds) {
   for (int r = 0; r < course.first_rows; ++r) rows[next_id++] = row();
   TreeWriter writer(load_tree(rows, course.shape));
   std::deque<std::pair<std::shared_ptr<const Snapshot>, Rows>> kept;  // older versions with readers
-  const int num_batches = kSanitized ? course.num_batches / 2 : course.num_batches;
+  const int num_batches = kSanitized ? course.num_batches / 4 : course.num_batches;
   for (int b = 0; b < num_batches; ++b) {
     ChangeMaker batch(rows);
     const int steps = 1 + static_cast<int>(random() % static_cast<std::uint64_t>(course.most_rows));
