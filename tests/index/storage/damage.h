@@ -36,12 +36,15 @@ inline bool is_sampled(std::size_t byte) {
   return byte < kFirstBytes || byte % step == byte / step % step;
 }
 
+// Every bit of these is flipped: the header, and the head of the first frame.
+inline constexpr std::size_t kBytesOfAllBits = 256;
+
 // Whether a bit of a byte is flipped: one of each sampled byte, and all bits of the first bytes, or of all bytes if the
 // size asked for does not take hours.
 inline bool is_flipped(std::size_t byte, std::size_t bit) {
   constexpr std::size_t kMaxKibOfAllBits = 128;
   const std::size_t wanted = num_kib(0);
-  const bool all_bits = !test::kSanitized && wanted <= kMaxKibOfAllBits && (wanted > 0 || byte < kFirstBytes);
+  const bool all_bits = !test::kSanitized && wanted <= kMaxKibOfAllBits && (wanted > 0 || byte < kBytesOfAllBits);
   return all_bits || (is_sampled(byte) && bit == byte % 8);
 }
 
