@@ -110,7 +110,8 @@ TEST(Batch, OfManyQuestionsHasTheAnswersOfAScan) {
 
 TEST(Batch, WritesIntoArraysOfTheCaller) {
   Random random(4);
-  const Index index = WildTable(random, kSanitized ? 5'000 : 20'000).build(), small = WildTable(random, 7).build();
+  const Index index = WildTable(random, kSanitized ? 5'000 : 20'000).build(),
+              small = WildTable(random, 7).build();
   for (const std::size_t num_queries : {1, 3, 400}) {
     const std::vector<double> weights = wild_weights(random, num_queries);
     for (const std::size_t k : {1, 9, 300}) {

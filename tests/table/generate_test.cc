@@ -474,7 +474,8 @@ TEST(Sparse, IsZeroInNineteenOfTwenty) {
 }
 
 TEST(Series, IsMuchTheSameFromRowToRow) {
-  const Table table = generate_table({.kind = TableKind::series, .num_rows = test::kSanitized ? 60000u : 300000u});
+  const Table table =
+      generate_table({.kind = TableKind::series, .num_rows = test::kSanitized ? 60000u : 300000u});
   for (std::size_t column = 0; column < 8; ++column) {
     std::vector<double> values = column_of(table, column);
     std::vector<double> next(values.begin() + 1, values.end());

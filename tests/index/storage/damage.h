@@ -44,7 +44,8 @@ inline constexpr std::size_t kBytesOfAllBits = 256;
 inline bool is_flipped(std::size_t byte, std::size_t bit) {
   constexpr std::size_t kMaxKibOfAllBits = 128;
   const std::size_t wanted = num_kib(0);
-  const bool all_bits = !test::kSanitized && wanted <= kMaxKibOfAllBits && (wanted > 0 || byte < kBytesOfAllBits);
+  const bool all_bits =
+      !test::kSanitized && wanted <= kMaxKibOfAllBits && (wanted > 0 || byte < kBytesOfAllBits);
   return all_bits || (is_sampled(byte) && bit == byte % 8);
 }
 

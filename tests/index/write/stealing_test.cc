@@ -104,7 +104,8 @@ TEST_F(Stealing, QueriesOfTaShareTheListsOfAFreshIndex) {
 class StealingFromChanges : public Stealing {
  protected:
   StealingFromChanges() {
-    storage::save(*bulk_load(RandomRows(kSanitized ? 200'000 : 600'000, 2).view(), {}), files_, "index", false);
+    storage::save(*bulk_load(RandomRows(kSanitized ? 200'000 : 600'000, 2).view(), {}), files_, "index",
+                  false);
     files_.before_call = [] { std::this_thread::sleep_for(std::chrono::microseconds(300)); };
   }
 
