@@ -238,7 +238,7 @@ double leaves_of_node(const Snapshot& s) {
          static_cast<double>(std::ranges::count_if(s.order().nodes, is_above_leaves));
 }
 
-// Of 32 that they have after a build. If full nodes split whatever their neighbours have, 18 are left.
+// Of 32 that they have after a build. If full nodes split whatever their neighbours have, 15 are left at the end.
 TEST(Nodes, StayFullUnderRandomChanges) {
   Random random(7);
   const auto drawn = [&random] {
