@@ -59,35 +59,36 @@ std::uint64_t SlotFiles::read_node(std::size_t node, bool is_beside) {
   return snapshot_.arena->bytes_of_node(is_beside);
 }
 
-std::uint64_t SlotFiles::read_labels(std::size_t leaf) {
-  FrameFileReader& file = files_[FileKind::labels];
-  const LeafFrame frame = checked_frame(FileKind::labels, leaf);
+template <typename Take>
+std::uint64_t SlotFiles::read_by_leaf(FileKind kind, std::size_t leaf, const Take& take) {
+  FrameFileReader& file = files_[kind];
+  const LeafFrame frame = checked_frame(kind, leaf);
   std::uint64_t bytes = 0;
-  file.read_one(leaf, extent_of(frame), [&](const std::byte* payload) {
-    bytes = take_labels(frame, leaf, payload, file, snapshot_);
-  });
+  file.read_one(leaf, extent_of(frame),
+                [&](const std::byte* payload) { bytes = take(frame, payload, file); });
   return bytes;
+}
+
+std::uint64_t SlotFiles::read_labels(std::size_t leaf) {
+  return read_by_leaf(FileKind::labels, leaf,
+                      [&](const LeafFrame& frame, const std::byte* payload, const FrameFileReader& file) {
+                        return take_labels(frame, leaf, payload, file, snapshot_);
+                      });
 }
 
 std::uint64_t SlotFiles::read_fields(std::size_t leaf) {
   if (!files_.has(FileKind::fields)) return 0;
-  FrameFileReader& file = files_[FileKind::fields];
-  const LeafFrame frame = checked_frame(FileKind::fields, leaf);
-  std::uint64_t bytes = 0;
-  file.read_one(leaf, extent_of(frame), [&](const std::byte* payload) {
-    bytes = take_fields(frame, leaf, payload, dictionary_sizes_, file, snapshot_);
-  });
-  return bytes;
+  return read_by_leaf(FileKind::fields, leaf,
+                      [&](const LeafFrame& frame, const std::byte* payload, const FrameFileReader& file) {
+                        return take_fields(frame, leaf, payload, dictionary_sizes_, file, snapshot_);
+                      });
 }
 
 std::uint64_t SlotFiles::read_texts(std::size_t leaf) {
-  FrameFileReader& file = files_[FileKind::texts];
-  const LeafFrame frame = checked_frame(FileKind::texts, leaf);
-  std::uint64_t bytes = 0;
-  file.read_one(leaf, extent_of(frame), [&](const std::byte* payload) {
-    bytes = take_leaf_texts(frame, leaf, payload, file, snapshot_);
-  });
-  return bytes;
+  return read_by_leaf(FileKind::texts, leaf,
+                      [&](const LeafFrame& frame, const std::byte* payload, const FrameFileReader& file) {
+                        return take_leaf_texts(frame, leaf, payload, file, snapshot_);
+                      });
 }
 
 void SlotFiles::read_every_slot() {

@@ -40,6 +40,9 @@ class SlotFiles final : public SlotSource {
   std::uint64_t read_fields(std::size_t leaf) override;
   std::uint64_t read_texts(std::size_t leaf) override;
   LeafFrame checked_frame(FileKind kind, std::uint64_t leaf);
+  // Calls take(frame, payload, file), which returns the bytes of memory that the frame's contents take.
+  template <typename Take>
+  std::uint64_t read_by_leaf(FileKind kind, std::size_t leaf, const Take& take);
   void drop_leaves(std::size_t first, std::size_t end) override { leaves_.drop(first, end); }
   void read_rest() override;
   void read_every_slot();
