@@ -153,7 +153,7 @@ ManyAnswers search_each_in_shards(const ShardedIndex& shards, const Matrix& weig
 }
 
 // A copy on a GPU goes by its own rows, not by the statistics of all shards: so it answers neither queries that are
-// scaled by these nor those with stand-ins; nor those with terms, which no GPU scores; and does not answer for another version than the index's.
+// scaled by these nor those with stand-ins; those with terms are for the CPU as well; and does not answer for another version than the index's.
 std::vector<SearchResult> search_on_gpu(const DeviceCopy* copy, const Index& index,
                                         const std::vector<Query>& queries, const SearchOptions& options) {
   const auto is_for_gpu = [](const Query& query) {
