@@ -4,6 +4,7 @@
 //   --rows=N --dims=D          the index that is changed (16,000,000 x 8, independent)
 //   --batch=B --batches=N      rows of a batch (1,000), batches of a line (400)
 //   --writers=T,...            threads that write (1,2,4,8), each its share of the batches
+//   --changes=insert,erase     kinds of batches, each with all numbers of writers: random rows, random ids of the built index
 //   --threads=T                that apply a batch (default: all cores)
 //   --directory=PATH           of the index, on the disk to be measured; it is removed afterwards
 //
@@ -33,6 +34,7 @@ struct Settings : ChangeSettings {
   Settings() : ChangeSettings{.rows = 16'000'000, .batches = 400} {}
 
   std::vector<int> writers = {1, 2, 4, 8};
+  std::vector<std::string> changes = {"insert", "erase"};
   std::string directory = "culmen-writers";
 };
 
@@ -41,6 +43,7 @@ Settings settings_of(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (!take_change_flag(argument, settings) && !take_flag(argument, "--writers=", settings.writers) &&
+        !take_flag(argument, "--changes=", settings.changes) &&
         !take_flag(argument, "--directory=", settings.directory)) {
       std::cerr << "unknown flag " << argument << "; see the top of bench/writers.cc\n";
       std::exit(2);
@@ -58,18 +61,42 @@ double processor_us() {
   return us(usage.ru_utime) + us(usage.ru_stime);
 }
 
-// write_batch(writer, batch) is called for all batches, by `writers` threads.
-template <typename WriteBatchOf>
-void measure(const Settings& settings, const char* what, int writers, const WriteBatchOf& write_batch) {
+// Each thread has its own random numbers.
+class Writer {
+ public:
+  Writer(const Settings& settings, std::uint64_t seed)
+      : rows_(settings.dims, seed), random_(seed), num_rows_(settings.rows), ids_(settings.batch) {}
+
+  void write(Index& index, const std::string& change) {
+    if (change == "insert") {
+      index.insert(rows_.next(ids_.size()));
+      return;
+    }
+    for (std::int64_t& id : ids_) id = static_cast<std::int64_t>(random_() % num_rows_);
+    index.erase(ids_);
+  }
+
+ private:
+  RandomRows rows_;
+  std::mt19937_64 random_;
+  std::uint64_t num_rows_;
+  std::vector<std::int64_t> ids_;  // of a batch
+};
+
+void measure(const Settings& settings, Index& index, const std::string& change, int num_writers,
+             std::uint64_t& seed) {
+  std::vector<Writer> writers;
+  for (int w = 0; w < num_writers; ++w) writers.emplace_back(settings, ++seed);
   std::vector<std::thread> threads;
   const double start = now_us(), processor_start = processor_us();
-  for (int w = 0; w < writers; ++w)
+  for (int w = 0; w < num_writers; ++w)
     threads.emplace_back([&, w] {
-      for (int b = w; b < settings.batches; b += writers) write_batch(w, b);
+      for (int b = w; b < settings.batches; b += num_writers)
+        writers[static_cast<std::size_t>(w)].write(index, change);
     });
   for (std::thread& thread : threads) thread.join();
   const double rows = static_cast<double>(settings.batches) * static_cast<double>(settings.batch);
-  std::printf("%-8s %2d writers %10.0f rows/s %8.2f us of processor time per row\n", what, writers,
+  std::printf("%-8s %2d writers %10.0f rows/s %8.2f us of processor time per row\n", change.c_str(), num_writers,
               rows / (now_us() - start) * 1e6, (processor_us() - processor_start) / rows);
   std::fflush(stdout);
 }
@@ -100,23 +127,11 @@ int run(const Settings& settings) {
   {
     Index index = Index::open(settings.directory, {.writable = true, .num_threads = settings.threads});
     measure_searches(settings, index, "before");
-    const auto batch_rows = static_cast<std::size_t>(settings.batch);
     std::uint64_t seed = 0;
-    for (const int writers : settings.writers) {
-      std::vector<RandomRows> rows;
-      for (int w = 0; w < writers; ++w) rows.emplace_back(settings.dims, ++seed);
-      measure(settings, "insert", writers,
-              [&](int w, int) { index.insert(rows[static_cast<std::size_t>(w)].next(batch_rows)); });
+    for (const std::string& change : settings.changes) {
+      for (const int writers : settings.writers) measure(settings, index, change, writers, seed);
+      measure_searches(settings, index, ("after " + change).c_str());
     }
-    measure_searches(settings, index, "after inserts");
-    for (const int writers : settings.writers)
-      measure(settings, "erase", writers, [&](int, int b) {
-        std::mt19937_64 random(static_cast<std::uint64_t>(1000 * writers + b));
-        std::vector<std::int64_t> ids(batch_rows);
-        for (std::int64_t& id : ids) id = static_cast<std::int64_t>(random() % settings.rows);
-        index.erase(ids);
-      });
-    measure_searches(settings, index, "after erasures");
   }
   std::filesystem::remove_all(settings.directory);
   return 0;
