@@ -60,7 +60,11 @@ struct BoundRow {
 
   CULMEN_HOST_DEVICE float bound_of(std::uint8_t code) const {
     if (code == BoundScale::kOutlier) return bound_of_outliers();
+#ifdef __CUDA_ARCH__
     const auto steps = static_cast<double>(BoundScale::steps_of(code, is_linear()));
+#else
+    const double steps = kStepsOfCodes[is_linear()][code];
+#endif
     return static_cast<float>(static_cast<double>(base) + static_cast<double>(signed_least()) * steps);
   }
   float operator[](std::uint32_t child) const { return bound_of(codes[child]); }
