@@ -29,8 +29,11 @@ HWY_INLINE bool BoundsAbove(hn::Vec<SumsTag> values, hn::Vec<BoundsTag>& bounds)
   const auto next = hn::BitCast(d, hn::IfThenElse(is_negative, hn::Sub(bits, unit), hn::Add(bits, unit)));
   auto above = hn::IfThenElse(rounded_down, next, nearest);
   above = hn::IfThenElse(hn::Lt(values, hn::Set(d, -kLargestBound)), hn::Set(d, -kLargestBound), above);
-  above = hn::IfThenElse(hn::Le(values, hn::Set(d, kLargestBound)), above, hn::Set(d, HUGE_VAL));
-  bounds = hn::Add(hn::DemoteTo(f, above), hn::Zero(f));  // not -0
+  // Infinity as a float: some instruction sets narrow it to the largest one.
+  above = hn::IfThenElse(hn::Le(values, hn::Set(d, kLargestBound)), above, hn::Set(d, 2 * kLargestBound));
+  const auto narrow = hn::DemoteTo(f, above);
+  const auto is_infinite = hn::Gt(narrow, hn::Set(f, static_cast<float>(kLargestBound)));
+  bounds = hn::Add(hn::IfThenElse(is_infinite, hn::Set(f, HUGE_VALF), narrow), hn::Zero(f));  // not -0
   return hn::AllFalse(d, hn::And(rounded_down, is_tiny));
 }
 

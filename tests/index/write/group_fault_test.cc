@@ -27,11 +27,12 @@ TEST(GroupFaults, FailTheirBatchesAndLeaveTheOthers) {
     GroupModel model;
     {
       Index index = Index::open(path, {.writable = true, .num_threads = 1});
-      model.apply(write_from_threads(index, seed, kThreads, kBatchesEach,
-                                     [&] { allocations_left = static_cast<std::int64_t>(random() % 8000); }));
-      num_failed += allocations_left.exchange(-1) < 0 ? 1 : 0;
+      model.apply(write_from_threads(
+          index, seed, kThreads, kBatchesEach,
+          [&] { allocations_left = static_cast<std::int64_t>(random() % 8000); },
+          [&] { num_failed += allocations_left.exchange(-1) < 0 ? 1 : 0; }));
       model.expect_same(index);
-      model.apply(write_from_threads(index, seed + 1000, kThreads, 2, [] {}));
+      model.apply(write_from_threads(index, seed + 1000, kThreads, 2));
       model.expect_same(index);
     }
     model.expect_same(Index::open(path));

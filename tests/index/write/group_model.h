@@ -90,10 +90,10 @@ inline std::vector<WrittenBatch> write_batches(Index index, std::uint64_t seed, 
   return written;
 }
 
-// begin() is called once all threads are about to write.
-template <typename Begin>
+// begin() is called once all threads are about to write, end() when they have.
+template <typename Begin, typename End>
 std::vector<WrittenBatch> write_from_threads(const Index& index, std::uint64_t seed, std::size_t num_threads,
-                                             std::size_t batches_each, const Begin& begin) {
+                                             std::size_t batches_each, const Begin& begin, const End& end) {
   std::vector<std::vector<WrittenBatch>> of_threads(num_threads);
   std::vector<std::thread> threads;
   std::latch is_begun(1);
@@ -105,15 +105,21 @@ std::vector<WrittenBatch> write_from_threads(const Index& index, std::uint64_t s
   begin();
   is_begun.count_down();
   for (std::thread& thread : threads) thread.join();
+  end();
   std::vector<WrittenBatch> all;
   for (const std::vector<WrittenBatch>& one : of_threads) all.insert(all.end(), one.begin(), one.end());
   return all;
 }
 
+inline std::vector<WrittenBatch> write_from_threads(const Index& index, std::uint64_t seed, std::size_t num_threads,
+                                                    std::size_t batches_each) {
+  return write_from_threads(index, seed, num_threads, batches_each, [] {}, [] {});
+}
+
 inline void save_empty(const std::filesystem::path& path) {
   TableView rows{0, kGroupAttributes, {}, {}, {}};
   for (std::size_t i = 0; i < kGroupAttributes.size(); ++i) rows.columns.emplace_back(std::span<const float>());
-  Index::build(rows, {.leaf_rows = 8, .value_type = ValueType::float32}).save(path);
+  Index::build(rows, {.leaf_rows = 16, .value_type = ValueType::float32}).save(path);
 }
 
 class GroupModel {

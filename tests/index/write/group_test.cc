@@ -20,7 +20,7 @@ TEST(Groups, OfBatchesAreAppliedAsIfOneCameAfterTheOther) {
     GroupModel model;
     {
       const Index index = Index::open(path, {.writable = true});
-      model.apply(write_from_threads(index, seed, 6, 80, [] {}));
+      model.apply(write_from_threads(index, seed, 6, 80));
       model.expect_same(index);
     }
     model.expect_same(Index::open(path));
