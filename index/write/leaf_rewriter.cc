@@ -44,10 +44,8 @@ void LeafRewriter::run(std::vector<PageEdit> edits) {
   tree_.nodes.make_writable(parents, [&](std::size_t n) {
     edited[n].node = nodes[n].node;
     bool is_tighter = false;
-    for (std::size_t e = nodes[n].first; e < nodes[n].end; ++e) {
-      if (e + 1 < edits.size()) prefetch_leaf(edits[e + 1].page);
+    for (std::size_t e = nodes[n].first; e < nodes[n].end; ++e)
       is_tighter |= rewrite_leaf(edits[e], slots[e], tools.local(), edited[n]);
-    }
     const MutableNode node = tree_.nodes.writable(nodes[n].node);
     RowNumbers& changed = edited[n].changed_rows;
     if (is_tighter && can_be_tighter({node.bytes}, changed)) {
@@ -59,19 +57,6 @@ void LeafRewriter::run(std::vector<PageEdit> edits) {
   });
   for (std::size_t e = 0; e < edits.size(); ++e) switch_to(edits[e], slots[e]);
   tree_.bounds.propagate(std::move(edited));
-}
-
-// Leaves of a batch are scattered, so each would be waited for.
-void LeafRewriter::prefetch_leaf(PageNumber page) const {
-  constexpr std::size_t kLine = 64;
-  const SlotArena& arena = *tree_.arena;
-  const std::uint32_t slot = tree_.pages[page].slot;
-  const auto prefetch = [](const auto* first, std::size_t num_bytes) {
-    for (std::size_t at = 0; at < num_bytes; at += kLine)
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(first) + at);
-  };
-  prefetch(arena.values(slot), arena.shape().leaf_bytes());
-  prefetch(arena.ids(slot), arena.shape().leaf_rows * sizeof(std::int64_t));
 }
 
 // Adds the changes of the leaf's node to `edited`. Returns true if bounds may have become tighter.

@@ -35,7 +35,6 @@ class LeafRewriter {
     StaleBounds stale_bounds;
   };
   bool rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools, NodeBounds::Edited& edited);
-  void prefetch_leaf(PageNumber page) const;
   void switch_to(const PageEdit& edit, std::uint32_t slot);
 
   WorkingTree& tree_;
