@@ -67,7 +67,9 @@ struct BoundRow {
 #endif
     return static_cast<float>(static_cast<double>(base) + static_cast<double>(signed_least()) * steps);
   }
-  float operator[](std::uint32_t child) const { return bound_of(codes[child]); }
+  float operator[](std::uint32_t child) const {
+    return bound_of(codes[child]);
+  }
 
   // The rank of codes by their bounds, outermost first: outliers, then the base.
   CULMEN_HOST_DEVICE static std::uint8_t rank_of(std::uint8_t code) {

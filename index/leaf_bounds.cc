@@ -57,8 +57,8 @@ void LeafBounds::write_group(const BoundLayout::Group& group, int num_rows, std:
     errors_[mask] = exact_sums_ ? 0 : sum_error(sum_of_max_abs_[mask], group.size);
   }
   float* const upper = rows.data() + group.first_row;
-  round_bounds(maxima_.data() + 1, minima_.data() + 1, errors_.data() + 1,
-               (std::size_t{1} << group.size) - 1, upper, upper + layout_.first_minimum_row());
+  round_bounds(maxima_.data() + 1, minima_.data() + 1, errors_.data() + 1, (std::size_t{1} << group.size) - 1,
+               upper, upper + layout_.first_minimum_row());
 }
 
 void LeafBounds::write_total(int num_rows, std::span<float> rows) const {

@@ -25,8 +25,8 @@ HWY_INLINE hn::Vec<hn::ScalableTag<double>> ValuesToCode(const float* values) {
 
 // Adds codes, as code_of() has them, to words at bit `shift`.
 template <typename T>
-HWY_INLINE void AddCodes(const T* values, std::size_t count, double minimum, double steps_per_value, int shift,
-                         std::uint16_t* words) {
+HWY_INLINE void AddCodes(const T* values, std::size_t count, double minimum, double steps_per_value,
+                         int shift, std::uint16_t* words) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<std::int32_t, decltype(d)> i32;
   const hn::Rebind<std::uint16_t, decltype(d)> u16;
@@ -74,7 +74,8 @@ HWY_INLINE void WriteColumns(const LeafShape& shape, const T* values, const T* z
 void WriteCodes(const LeafShape& shape, const std::byte* values, const std::byte* zone_map,
                 std::size_t num_rows, std::uint16_t* codes) {
   const auto write = [&]<typename T>(T) HWY_ATTR {
-    WriteColumns(shape, reinterpret_cast<const T*>(values), reinterpret_cast<const T*>(zone_map), num_rows, codes);
+    WriteColumns(shape, reinterpret_cast<const T*>(values), reinterpret_cast<const T*>(zone_map), num_rows,
+                 codes);
   };
   shape.value_bytes == sizeof(float) ? write(float{}) : write(double{});
 }

@@ -19,8 +19,8 @@ namespace {
 // The ends of the floats' range, and what lies just beside and between floats.
 std::vector<double> special_values() {
   std::vector<double> values;
-  for (const double value : {0.0, 0x1p-1074, 0x1p-1000, 0x1p-150, 0x1p-149, 0x1p-126, 0x1p-125, 0x1p-124, 1.0, 1.5,
-                             0x1.fffffep0, 0x1p100, 0x1.fffffep127, 0x1p128, HUGE_VAL})
+  for (const double value : {0.0, 0x1p-1074, 0x1p-1000, 0x1p-150, 0x1p-149, 0x1p-126, 0x1p-125, 0x1p-124, 1.0,
+                             1.5, 0x1.fffffep0, 0x1p100, 0x1.fffffep127, 0x1p128, HUGE_VAL})
     for (const double near : {std::nextafter(value, -HUGE_VAL), value, std::nextafter(value, HUGE_VAL),
                               value * (1 + 0x1p-25), value * (1 - 0x1p-25)})
       for (const double sign : {1.0, -1.0}) values.push_back(sign * near);

@@ -15,7 +15,8 @@ void for_each_simd_target(const F& f) {
     hwy::GetChosenTarget().DeInit();
   };
   const std::int64_t all = hwy::SupportedTargets();
-  for (const std::int64_t target : {std::int64_t{HWY_AVX3}, std::int64_t{HWY_AVX2}, std::int64_t{HWY_SCALAR}}) {
+  for (const std::int64_t target :
+       {std::int64_t{HWY_AVX3}, std::int64_t{HWY_AVX2}, std::int64_t{HWY_SCALAR}}) {
     if (target != HWY_SCALAR && (all & target) == 0) continue;
     choose(target);
     f();

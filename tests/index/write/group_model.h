@@ -111,14 +111,16 @@ std::vector<WrittenBatch> write_from_threads(const Index& index, std::uint64_t s
   return all;
 }
 
-inline std::vector<WrittenBatch> write_from_threads(const Index& index, std::uint64_t seed, std::size_t num_threads,
-                                                    std::size_t batches_each) {
-  return write_from_threads(index, seed, num_threads, batches_each, [] {}, [] {});
+inline std::vector<WrittenBatch> write_from_threads(const Index& index, std::uint64_t seed,
+                                                    std::size_t num_threads, std::size_t batches_each) {
+  return write_from_threads(
+      index, seed, num_threads, batches_each, [] {}, [] {});
 }
 
 inline void save_empty(const std::filesystem::path& path) {
   TableView rows{0, kGroupAttributes, {}, {}, {}};
-  for (std::size_t i = 0; i < kGroupAttributes.size(); ++i) rows.columns.emplace_back(std::span<const float>());
+  for (std::size_t i = 0; i < kGroupAttributes.size(); ++i)
+    rows.columns.emplace_back(std::span<const float>());
   Index::build(rows, {.leaf_rows = 16, .value_type = ValueType::float32}).save(path);
 }
 
