@@ -21,13 +21,21 @@ def text_of_time(value: Any) -> str | None:
         elif unit in ("h", "m"):
             value = value.astype("M8[s]")
         _refuse_nat(np.isnat(value))
-        return str(value).replace("T", " ")
+        return _with_signed_year(str(value).replace("T", " "))
     if isinstance(value, datetime.datetime):  # pandas' too
         _refuse_nat(value != value)
         if value.tzinfo is None:
             return value.isoformat(sep=" ")
         return value.astimezone(datetime.timezone.utc).replace(tzinfo=None).isoformat(sep=" ") + "Z"
     return value.isoformat() if isinstance(value, datetime.date) else None
+
+
+def _with_signed_year(text: str) -> str:
+    """NumPy's years before 0001 and after 9999 as culmen writes them: 12345 is +12345, and -001 is -0001."""
+    sign, year, rest = re.fullmatch(r"(-?)(\d+)(-.*)", text).groups()  # type: ignore[union-attr]
+    if not sign and len(year) == 4 and year != "0000":
+        return text
+    return f"{sign or '+'}{year:0>4}{rest}"
 
 
 def _refuse_nat(is_nat: bool) -> None:
