@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import uuid
 import zoneinfo
 from typing import Any
 
@@ -12,8 +13,9 @@ import numpy as np
 from ._errors import InvalidArgument
 
 
-def text_of_time(value: Any) -> str | None:
-    """A date or timestamp as a filter's text writes it; None for other values. What has a zone is written in UTC."""
+def text_of_value(value: Any) -> str | None:
+    """A date, a timestamp or a UUID as a filter's text writes it; None for other values. What has a zone is written in
+    UTC."""
     if isinstance(value, np.datetime64):
         unit = np.datetime_data(value.dtype)[0]
         if unit in ("Y", "M", "W"):
@@ -27,7 +29,9 @@ def text_of_time(value: Any) -> str | None:
         if value.tzinfo is None:
             return value.isoformat(sep=" ")
         return value.astimezone(datetime.timezone.utc).replace(tzinfo=None).isoformat(sep=" ") + "Z"
-    return value.isoformat() if isinstance(value, datetime.date) else None
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return str(value) if isinstance(value, uuid.UUID) else None
 
 
 def _with_signed_year(text: str) -> str:
