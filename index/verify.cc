@@ -161,6 +161,10 @@ void Verifier::check_fields() {
     if (!of_fields.empty()) return fault(leaf_name(leaf), std::string(of_fields));
     const std::string_view of_gaps = fault_of_gaps(s_, leaf, fields);
     if (!of_gaps.empty()) fault(leaf_name(leaf), std::string(of_gaps));
+    if (!s_.arena->shape().has_texts) return;
+    const std::string_view of_texts =
+        fault_of_leaf_texts(s_.leaf_texts(leaf).bytes(), s_.leaf(leaf).num_rows, s_.fields);
+    if (!of_texts.empty()) fault(leaf_name(leaf), std::string(of_texts));
   });
 }
 

@@ -70,6 +70,7 @@ std::shared_ptr<Snapshot> read_whole(const Manifest& manifest, const std::string
     read_fields(frames.fields, files[FileKind::fields], *snapshot);
     check_has_gaps(manifest, files[FileKind::fields], *snapshot);
   }
+  if (files.has(FileKind::texts)) read_leaf_texts(frames.texts, files[FileKind::texts], *snapshot);
   leaves.check_ranges();
   leaves.check_late_splits();
   nodes.read_all();

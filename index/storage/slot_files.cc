@@ -2,7 +2,6 @@
 
 #include <tbb/parallel_for.h>
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -11,8 +10,6 @@
 
 namespace culmen::storage {
 namespace {
-
-constexpr std::array kFilesByLeaf = {FileKind::labels, FileKind::fields};
 
 FrameExtent extent_of(const LeafFrame& frame) {
   return {frame.offset, frame.bytes, 0};
@@ -83,11 +80,22 @@ std::uint64_t SlotFiles::read_fields(std::size_t leaf) {
   return bytes;
 }
 
+std::uint64_t SlotFiles::read_texts(std::size_t leaf) {
+  FrameFileReader& file = files_[FileKind::texts];
+  const LeafFrame frame = checked_frame(FileKind::texts, leaf);
+  std::uint64_t bytes = 0;
+  file.read_one(leaf, extent_of(frame), [&](const std::byte* payload) {
+    bytes = take_leaf_texts(frame, leaf, payload, file, snapshot_);
+  });
+  return bytes;
+}
+
 void SlotFiles::read_every_slot() {
   const SlotArena& arena = *snapshot_.arena;
   tbb::parallel_for(std::uint64_t{0}, manifest_.num_leaves, [&](std::uint64_t leaf) {
     static_cast<void>(arena.labels(leaf));
     static_cast<void>(arena.fields(leaf));
+    static_cast<void>(arena.texts(leaf));
   });
   tbb::parallel_for(std::uint64_t{0}, manifest_.num_nodes(),
                     [&](std::uint64_t node) { static_cast<void>(arena.node(node)); });
@@ -99,7 +107,7 @@ void SlotFiles::read_rest() {
   const FramesOfLeaves frames = leaves_.check_all();
   for (const FileKind kind : kFilesByLeaf) {
     if (!files_.has(kind)) continue;
-    files_[kind].require_end((kind == FileKind::labels ? frames.labels : frames.fields).end());
+    files_[kind].require_end(part_of(frames, kind).end());
     files_[kind].check_digest();
   }
   if (files_.has(FileKind::fields)) check_has_gaps(manifest_, files_[FileKind::fields], snapshot_);

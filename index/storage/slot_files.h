@@ -1,4 +1,4 @@
-// SlotFiles: the leaves, their labels and fields, and the nodes of a snapshot whose files are read slot by slot, when they are touched.
+// SlotFiles: the leaves, their labels, fields and texts, and the nodes of a snapshot whose files are read slot by slot, when they are touched.
 //
 // What is checked of a slot that is read: its checksum, that it is the frame of this snapshot and of this position, and all
 // that is checked of a frame by itself when a snapshot is read as a whole, so that engines stay within arrays, terminate, and keep scores
@@ -38,6 +38,7 @@ class SlotFiles final : public SlotSource {
   }
   std::uint64_t read_labels(std::size_t leaf) override;
   std::uint64_t read_fields(std::size_t leaf) override;
+  std::uint64_t read_texts(std::size_t leaf) override;
   LeafFrame checked_frame(FileKind kind, std::uint64_t leaf);
   void drop_leaves(std::size_t first, std::size_t end) override { leaves_.drop(first, end); }
   void read_rest() override;

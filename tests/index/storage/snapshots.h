@@ -175,6 +175,12 @@ inline bool same_fields(const Snapshot& a, const Snapshot& b) {
   return true;
 }
 
+inline bool same_texts(const Snapshot& a, const Snapshot& b) {
+  for (std::size_t leaf = 0; leaf < a.num_leaves; ++leaf)
+    if (!same_bytes(a.leaf_texts(leaf).bytes(), b.leaf_texts(leaf).bytes())) return false;
+  return true;
+}
+
 inline bool same_dictionaries(const Snapshot& a, const Snapshot& b) {
   return std::ranges::equal(a.dictionaries, b.dictionaries, [](const auto& x, const auto& y) {
     if (x == nullptr || y == nullptr) return x == y;
@@ -225,6 +231,7 @@ inline std::string difference(const Snapshot& a, const Snapshot& b) {
   if (!same_bytes(test::all_zone_maps(*a.arena), test::all_zone_maps(*b.arena))) return "zone_map";
   if (!same_labels(a, b)) return "labels";
   if (!same_fields(a, b)) return "values of fields";
+  if (!same_texts(a, b)) return "texts";
   if (a.layout.num_rows() != b.layout.num_rows()) return "layout";
   if (!same_nodes(a, b)) return "nodes";
   if (!same_zones(a, b)) return "zones";
