@@ -2,6 +2,7 @@
 
 #include <tbb/parallel_sort.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -41,9 +42,7 @@ std::vector<std::uint64_t> rows_by_ids(const Snapshot& tree) {
 }
 
 RowsInOrder::RowsInOrder(const Snapshot& tree, std::span<const std::int64_t> erased)
-    : tree_(tree),
-      erased_(erased),
-      order_(tree.id_lookup == nullptr ? nullptr : tree.id_lookup->order()) {
+    : tree_(tree), erased_(erased), order_(tree.id_lookup == nullptr ? nullptr : tree.id_lookup->order()) {
   if (order_ == nullptr) rows_ = rows_by_ids(tree);
 }
 
@@ -63,12 +62,43 @@ std::uint64_t RowsInOrder::row_at(std::uint64_t place) const {
   return entry.leaf * static_cast<std::uint64_t>(tree_.leaf_rows) + static_cast<std::uint64_t>(found - ids);
 }
 
+namespace {
+
+// Texts that a search has seen: the last one that passed, and the first one that did not.
+struct Neighbours {
+  std::string low;  // "" is not above any text
+  std::optional<std::string> high;
+
+  // Which share of the texts between them is below `wanted`, if they are spread evenly there: by the eight bytes after those
+  // that all of them begin with.
+  double share_below(std::string_view wanted) const {
+    const auto begin = high ? std::ranges::mismatch(low, *high).in1 : low.begin();
+    const auto prefix = static_cast<std::size_t>(begin - low.begin());
+    const double least = number_at(low, prefix), most = high ? number_at(*high, prefix) : 0x1p64;
+    return most > least ? std::clamp((number_at(wanted, prefix) - least) / (most - least), 0.0, 1.0) : 0.5;
+  }
+
+ private:
+  static double number_at(std::string_view text, std::size_t at) {
+    double number = 0;
+    for (std::size_t i = at; i < at + 8; ++i)
+      number = 256 * number + (i < text.size() ? static_cast<unsigned char>(text[i]) : 0);
+    return number;
+  }
+};
+
+}  // namespace
+
+// Texts are often spread evenly, as UUIDs are. Every other step halves what is left, so the worst takes twice as many.
 template <typename Passes>
-std::optional<std::uint64_t> RowsInOrder::last_that(const Passes& passes) const {
+std::optional<std::uint64_t> RowsInOrder::last_that(std::string_view wanted, const Passes& passes) const {
   std::optional<std::uint64_t> last;
+  Neighbours neighbours;
   std::uint64_t first = 0, end = size();
-  while (first < end) {
-    const std::uint64_t middle = first + (end - first) / 2;
+  for (bool guesses = true; first < end; guesses = !guesses) {
+    const double share = guesses ? neighbours.share_below(wanted) : 0.5;
+    const auto step = static_cast<std::uint64_t>(share * static_cast<double>(end - first));
+    const std::uint64_t middle = first + std::min(step, end - first - 1);
     std::uint64_t below = middle + 1;  // the place after the last one up to the middle that was not erased
     while (below > first && is_erased(below - 1)) --below;
     if (below == first) {
@@ -77,11 +107,14 @@ std::optional<std::uint64_t> RowsInOrder::last_that(const Passes& passes) const 
     }
     const ReadSession session(tree_);
     const std::uint64_t row = row_at(below - 1);
-    if (passes(tree_.label(row))) {
+    const std::string_view text = tree_.label(row);
+    if (passes(text)) {
       last = row;
       first = middle + 1;
+      neighbours.low = text;
     } else {
       end = below - 1;
+      neighbours.high = text;
     }
   }
   return last;
@@ -101,7 +134,7 @@ template <typename Passes>
 TextPlace TextRows::last_that(std::string_view text, const Passes& passes) const {
   TextPlace place;
   for (const RowsInOrder& rows : trees_) {
-    const std::optional<std::uint64_t> row = rows.last_that(passes);
+    const std::optional<std::uint64_t> row = rows.last_that(text, passes);
     if (!row) continue;
     const ReadSession session(rows.tree());
     const std::int64_t id = rows.tree().id(*row);

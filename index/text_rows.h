@@ -28,9 +28,10 @@ class RowsInOrder {
   explicit RowsInOrder(const Snapshot& tree, std::span<const std::int64_t> erased = {});
 
   const Snapshot& tree() const { return tree_; }
-  // The last row for whose text passes(text), as for those of all rows before it.
+  // The last row for whose text passes(text), as for those of all rows before it: those below `wanted`, and maybe the one that has
+  // it.
   template <typename Passes>
-  std::optional<std::uint64_t> last_that(const Passes& passes) const;
+  std::optional<std::uint64_t> last_that(std::string_view wanted, const Passes& passes) const;
 
  private:
   std::uint64_t size() const { return order_ != nullptr ? order_->num_ids() : rows_.size(); }

@@ -37,8 +37,8 @@ class FramedEntries {
   using Decode = std::function<bool(std::span<const std::byte> payload, std::span<Entry> entries)>;
 
   // fault: what a bad frame has.
-  FramedEntries(std::uint64_t num_entries, std::uint64_t most_frame_bytes, FrameFileReader file, Loading loading,
-                bool keeps_frames, Decode decode, const char* fault)
+  FramedEntries(std::uint64_t num_entries, std::uint64_t most_frame_bytes, FrameFileReader file,
+                Loading loading, bool keeps_frames, Decode decode, const char* fault)
       : num_entries_(num_entries),
         num_frames_(num_id_frames(num_entries)),
         keeps_frames_(keeps_frames),

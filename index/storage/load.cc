@@ -88,7 +88,8 @@ std::shared_ptr<Snapshot> read_on_touch(const Manifest& manifest, const std::str
       read_partitions(manifest, files[FileKind::partitions], *snapshot);
   if (files.has(FileKind::dictionaries))
     read_dictionaries(manifest, files[FileKind::dictionaries], *snapshot);
-  const auto ids = open_ids(manifest, files.take(FileKind::ids), Loading::on_touch, memory == kUnlimitedMemory);
+  const auto ids =
+      open_ids(manifest, files.take(FileKind::ids), Loading::on_touch, memory == kUnlimitedMemory);
   snapshot->filed_tree = std::make_shared<const FiledTree>(
       FiledTree{manifest.num_leaves, leaves_of_partition, level_starts(manifest.level_nodes)});
   auto source =
