@@ -133,7 +133,6 @@ void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, co
   const FloatingPointScope floating_point;
   const cuda::DeviceScope scope(device_);
   const std::size_t width = view.snapshot->attributes.size();
-  refuse_on_device(batch);
   const std::size_t k = std::min<std::size_t>(batch.k, view.snapshot->num_rows);
   if (batch.scale == Scale::none && batch.terms.empty() && can_be_batch(view, call.engine, k)) {
     const std::optional<std::size_t> refused =

@@ -11,6 +11,7 @@
 
 #include "base/calendar.h"
 #include "base/utf8.h"
+#include "coding/answer_rows.h"
 #include "coding/cursor_text.h"
 
 namespace culmen {
@@ -196,8 +197,7 @@ void write_answer_json(const Query& query, const SearchResult& result, const Ind
   append_weights(query, info, hit);
   write(hit + ",\"results\":[");
   const std::vector<std::string> keys = keys_of(columns);
-  for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
-    const Row row = result.row(rank);
+  for_rows(result, [&](std::size_t rank, const Row& row) {
     hit.assign(rank == 0 ? "{\"rank\":" : ",{\"rank\":");
     append_number(static_cast<std::int64_t>(rank + 1), hit);
     hit += ",\"id\":";
@@ -207,7 +207,7 @@ void write_answer_json(const Query& query, const SearchResult& result, const Ind
     append_values(row, info, columns, keys, hit);
     hit += '}';
     write(hit);
-  }
+  });
   hit = "],\"after\":";
   if (result.hits.empty()) hit += "null";
   if (!result.hits.empty()) append_text(cursor_text(result), hit);

@@ -25,13 +25,15 @@ std::size_t memory_of(std::initializer_list<std::size_t> parts, bool is_beside) 
 }  // namespace
 
 SlotArena::SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves,
-                     std::size_t num_nodes, PageSize pages, std::shared_ptr<TemporaryFiles> files)
+                     std::size_t num_nodes, PageSize pages, std::shared_ptr<TemporaryFiles> files,
+                     ArenaRoom room)
     : shape_(shape),
       files_(std::move(files)),
       blocks_(files_),
       node_bytes_(node_bytes_of(layout)),
-      node_capacity_(std::max(kRoomForNodes * num_nodes, kMinNodes)) {
-  const std::size_t capacity = std::max(kRoomForLeaves * num_leaves, kMinLeaves);
+      node_capacity_(room == ArenaRoom::none ? num_nodes : std::max(kRoomForNodes * num_nodes, kMinNodes)) {
+  const std::size_t capacity =
+      room == ArenaRoom::none ? num_leaves : std::max(kRoomForLeaves * num_leaves, kMinLeaves);
   const auto reserve = [&]<typename T>(PageBuffer<T>& slots, std::size_t size) {
     slots = PageBuffer<T>(0, size, pages, files_);
   };

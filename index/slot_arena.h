@@ -52,12 +52,15 @@ inline std::size_t node_bytes_of(const BoundLayout& layout) {
   return (used + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
+enum class ArenaRoom : std::uint8_t { to_grow, none };
+
 class SlotArena {
  public:
-  // Allocates num_leaves and num_nodes zeroed slots, and reserves addresses for several times as many.
+  // Allocates num_leaves and num_nodes zeroed slots, and reserves addresses for several times as many, or for no others.
   // On small pages few slots cost little memory, but searches are slower. files: null for memory.
   SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves, std::size_t num_nodes,
-            PageSize pages = PageSize::huge, std::shared_ptr<TemporaryFiles> files = nullptr);
+            PageSize pages = PageSize::huge, std::shared_ptr<TemporaryFiles> files = nullptr,
+            ArenaRoom room = ArenaRoom::to_grow);
   ~SlotArena();
   SlotArena(const SlotArena&) = delete;
   SlotArena& operator=(const SlotArena&) = delete;

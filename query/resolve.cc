@@ -128,13 +128,6 @@ ResolvedGroups resolve_groups(const RowsPer& per, const Snapshot& snapshot) {
   return {false, static_cast<std::int32_t>(field - snapshot.fields.begin()), per.most};
 }
 
-void refuse_terms(const std::vector<ScoreTerm>& terms, Scale scale) {
-  if (!terms.empty())
-    throw InvalidArgument("GPUs do not score terms besides the weights; search the index on the CPU");
-  if (scale == Scale::rank)
-    throw InvalidArgument("GPUs do not scale attributes to their ranks; search the index on the CPU");
-}
-
 }  // namespace
 
 CodeTerms::CodeTerms(std::span<const Term> terms) {
@@ -207,18 +200,13 @@ bool has_functions(const Query& query) {
 }
 
 bool is_for_devices(const Query& query) {
-  return query.terms.empty() && query.scale != Scale::rank && !query.after && !query.per;
+  return !query.after && !query.per;
 }
 
 void refuse_on_device(const Query& query) {
   if (is_for_devices(query)) return;
-  refuse_terms(query.terms, query.scale);
   throw InvalidArgument(std::string("a GPU answers no query with `") + (query.after ? "after" : "per") +
                         "`: search on the CPU");
-}
-
-void refuse_on_device(const QueryBatch& batch) {
-  refuse_terms(batch.terms, batch.scale);
 }
 
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableStatistics* table) {

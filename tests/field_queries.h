@@ -415,7 +415,7 @@ class TermGenerator {
   const FieldOracle& oracle_;
 };
 
-// with_terms: besides the weights, which may then be all 0; ranks, too. GPUs take neither.
+// with_terms: besides the weights, which may then be all 0; ranks, too.
 inline Query random_field_query(Random& random, const FieldOracle& oracle, bool plain_ranges,
                                 bool with_terms = false) {
   const std::size_t n = oracle.rows().size();

@@ -74,7 +74,7 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
           "--scale", arguments.scale,
           "minmax: weights apply to attributes scaled to 0..1 by their range in the index; zscore: to\n"
           "their distances from the mean, in standard deviations, which costs a pass over the index;\n"
-          "rank: to the share of the build's rows with lower values, whatever the outliers. Not on a GPU\n"
+          "rank: to the share of the build's rows with lower values, whatever the outliers\n"
           "(default none: to the attributes as they are)")
       ->check(CLI::IsMember({"none", "minmax", "zscore", "rank"}))
       ->group("Query");

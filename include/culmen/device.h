@@ -63,7 +63,7 @@ struct DeviceOptions {
   bool resident = false;
 };
 
-// Whether GPUs answer such a query: one without terms, `after` and `per`. Of others their searches throw InvalidArgument.
+// Whether GPUs answer such a query: one without `after` and `per`. Of others their searches throw InvalidArgument.
 [[nodiscard]] bool is_for_devices(const Query& query);
 
 // The number of usable GPUs; 0 without a GPU or a driver, or if this culmen was built without CUDA.
@@ -101,7 +101,7 @@ class DeviceContext {
 inline constexpr std::size_t kMaxDeviceK = 1024;            // of search_async
 inline constexpr std::uint32_t kInvalidQuery = 0xffffffff;  // in DeviceAnswers::counts
 
-// Weighted sums of the attributes as they are (Scale::none), many at once. Pointers are to device memory.
+// Weighted sums of the attributes as they are (Scale::none), without terms, many at once. Pointers are to device memory.
 struct DeviceBatch {
   const double* weights = nullptr;  // [num_queries][num_attributes], as in Query::weights
   std::size_t num_queries = 0;
@@ -137,7 +137,7 @@ struct RefreshStats {
 class DeviceIndex {
  public:
   // Exact top-k on the GPU, over the index's current version. Engines: automatic, bounded, scan, gta (which
-  // takes k up to 1,024). Throws as Index::search does, InvalidArgument for other engines, OutOfDeviceMemory
+  // takes k up to 1,024, no terms and no Scale::rank). Throws as Index::search does, InvalidArgument for other engines, OutOfDeviceMemory
   // and CudaError. Cost: one kernel, and 24 MB of scratch memory (more for a large k) per concurrent search, which is
   // kept for the next one. Answers with more than 1,024 rows take a few more launches.
   [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;
@@ -149,7 +149,7 @@ class DeviceIndex {
                                                  const SearchOptions& options = {}) const;
 
   // As Index::search_batch. The GPU plans the queries, and the host only copies weights and answers, unless they are
-  // scaled (Query::scale) or k is above kMaxDeviceK. What is in pinned memory crosses the bus without a copy by the host.
+  // scaled (Query::scale) or have terms, or k is above kMaxDeviceK. What is in pinned memory crosses the bus without a copy by the host.
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
   std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                              const SearchOptions& options = {}) const;

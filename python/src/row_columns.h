@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,7 +27,10 @@ class RowColumns {
   // One letter per field: 't' a text, 'f' floating, 'i' anything else.
   explicit RowColumns(std::string_view field_kinds);
 
-  void add(const Row& row);  // needs no GIL
+  // None needs the GIL.
+  void add(const Row& row);
+  void add_hits(const SearchResult& result, std::span<const std::size_t> ranks);
+  void add_hits(const SearchResult& result);
   // A tuple, for the extension's Python files: values [rows][num_attributes] with NaN where they are missing; labels;
   // and for each field a list of texts and None, or a pair of its values and of NumPy's bool, true where they are
   // missing, or None if none is. Numbers are unspecified where they are missing.

@@ -51,6 +51,21 @@ def test_each_query_has_a_k_and_a_filter_of_its_own():
     assert told[-1] == ("searching", 1.0)
 
 
+TERMS = ["near(a0, 0.5)", "2 * decay(a1, 0, 0.1, gauss) - [a2 > 1 or id < 100]", "log1p(a3) + sqrt(a4)"]
+
+
+@pytest.mark.parametrize("engine", ["auto", "scan"])
+@pytest.mark.parametrize("options", [*({"terms": terms} for terms in TERMS), {"scale": "rank"}])
+def test_terms_and_ranks(options, engine):
+    index = index_of()
+    on_gpu = index.to("cuda:0")
+    for weights in (np.zeros(6) if "terms" in options else np.ones(6), questions(200)):
+        found, expected = on_gpu.search(weights, 20, engine=engine, **options), index.search(weights, 20, **options)
+        assert (found.ids == expected.ids).all() and (found.scores == expected.scores).all()
+    with pytest.raises(culmen.InvalidArgument, match="gta takes no score terms"):
+        on_gpu.search(np.ones(6), 20, engine="gta", **options)
+
+
 def test_a_build_on_the_gpu_is_the_same():
     weights = questions(50)
     expected = index_of().search(weights, 9).ids

@@ -334,20 +334,13 @@ TEST(Terms, AreRefusedIfTheyCannotBe) {
 }
 
 // It is none: Query::scale says so for all weights.
-TEST(Rank, IsRefusedAsATermAndOnDevices) {
+TEST(Rank, IsRefusedAsATerm) {
   const Index index = shop();
   const ScoreTerm term{.function = TermFunction::rank, .column = 0};
   EXPECT_EQ(refusal_of([&] {
               (void)index.search({.weights = {0, 1}, .terms = {term}});
             }),
             "rank is not a score term; Query::scale ranks by it");
-  EXPECT_EQ(refusal_of([] { refuse_on_device(Query{.weights = {1}, .terms = {ScoreTerm::sqrt(0)}}); }),
-            "GPUs do not score terms besides the weights; search the index on the CPU");
-  const std::string of_ranks = "GPUs do not scale attributes to their ranks; search the index on the CPU";
-  EXPECT_EQ(refusal_of([] { refuse_on_device(Query{.weights = {1}, .scale = Scale::rank}); }), of_ranks);
-  EXPECT_EQ(refusal_of([] { refuse_on_device(QueryBatch{.weights = {}, .scale = Scale::rank}); }), of_ranks);
-  EXPECT_EQ(refusal_of([] { refuse_on_device(Query{.weights = {1}, .scale = Scale::zscore}); }),
-            "it was taken");
 }
 
 // Distances beyond binary64 count as the largest number.

@@ -90,7 +90,8 @@ TEST(Searcher, QueriesForDevicesAreThoseThatTheyDoNotRefuse) {
   EXPECT_TRUE(is_for_devices(kPlain));
   EXPECT_FALSE(is_for_devices(kNextPage));
   EXPECT_FALSE(is_for_devices({.weights = {1}, .per = RowsPer{"a", 1}}));
-  EXPECT_FALSE(is_for_devices({.weights = {1}, .terms = small_index().columns().terms("log(a)")}));
+  EXPECT_TRUE(is_for_devices({.weights = {1}, .terms = small_index().columns().terms("log(a)")}));
+  EXPECT_TRUE(is_for_devices({.weights = {1}, .scale = Scale::rank}));
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ class ShardChecks {
     if (FieldTrial::has_memory_limit(index)) return "";  // parts take the whole index
     if (!is_copy_of(group_, index)) group_ = index.to_devices(devices_of(3), {.layout = DeviceLayout::shard});
     for (int q = 0; q < 6; ++q) {
-      const Query query = random_field_query(random, oracle, random.chance(0.1));
+      const Query query = random_field_query(random, oracle, random.chance(0.1), true);
       if (oracle.refuses(query)) continue;
       const std::vector<Answer> expected = oracle.search(query);
       const std::string in_batch = difference(group_->search(std::vector(2, query))[1].hits, expected);

@@ -35,7 +35,7 @@ class DeviceChecks {
     std::vector<Query> queries;
     std::vector<std::vector<Answer>> expected;
     for (int q = 0; q < kQueries; ++q) {
-      const Query query = random_field_query(random, oracle, random.chance(0.1));
+      const Query query = random_field_query(random, oracle, random.chance(0.1), true);
       if (oracle.refuses(query)) continue;
       queries.push_back(query);
       expected.push_back(oracle.search(query));

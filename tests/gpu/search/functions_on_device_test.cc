@@ -22,15 +22,6 @@
 namespace culmen::test {
 namespace {
 
-// Skipped as long as devices refuse terms and ranks, which they do until these tests have passed on one: is_for_devices and
-// refuse_terms (query/resolve.cc) are what to change then.
-class DeviceFunctions : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!is_for_devices({.weights = {1}, .terms = {ScoreTerm::sqrt(0)}})) GTEST_SKIP() << "GPUs refuse terms";
-  }
-};
-
 // A table of goods: price (low), rating, weight; reviews, day, brand.
 class Goods {
  public:
@@ -108,7 +99,7 @@ void expect_answers_of_cpu(const Index& index, const DeviceIndex& on_gpu, const 
   }
 }
 
-TEST_F(DeviceFunctions, AnswerAsTheCpuDoes) {
+TEST(DeviceFunctions, AnswerAsTheCpuDoes) {
   SKIP_WITHOUT_GPU();
   for (const std::size_t num_rows : {1, 40, 3000, 200'000}) {
     const Index index = Goods(num_rows).index();
@@ -117,7 +108,7 @@ TEST_F(DeviceFunctions, AnswerAsTheCpuDoes) {
   }
 }
 
-TEST_F(DeviceFunctions, TakeAnyK) {
+TEST(DeviceFunctions, TakeAnyK) {
   SKIP_WITHOUT_GPU();
   const Index index = Goods(120'000).index();
   const DeviceIndex on_gpu = index.to_device();
@@ -132,7 +123,7 @@ TEST_F(DeviceFunctions, TakeAnyK) {
 }
 
 // Nearly all rows have one of two scores.
-TEST_F(DeviceFunctions, BreakTiesByTheSmallerId) {
+TEST(DeviceFunctions, BreakTiesByTheSmallerId) {
   SKIP_WITHOUT_GPU();
   const Index index = Goods(150'000).index();
   std::vector<Query> queries;
@@ -143,7 +134,7 @@ TEST_F(DeviceFunctions, BreakTiesByTheSmallerId) {
   expect_answers_of_cpu(index, index.to_device(), queries);
 }
 
-TEST_F(DeviceFunctions, Prune) {
+TEST(DeviceFunctions, Prune) {
   SKIP_WITHOUT_GPU();
   const auto expect_pruned = [](const Index& index, const Query& query) {
     const SearchResult result = index.to_device().search(query);
@@ -162,7 +153,7 @@ TEST_F(DeviceFunctions, Prune) {
 }
 
 // Of different terms, some without any.
-TEST_F(DeviceFunctions, DifferWithinABatch) {
+TEST(DeviceFunctions, DifferWithinABatch) {
   SKIP_WITHOUT_GPU();
   const Index index = Goods(60'000).index();
   const DeviceIndex on_gpu = index.to_device();
@@ -181,7 +172,7 @@ TEST_F(DeviceFunctions, DifferWithinABatch) {
     EXPECT_EQ(batch[q].hits, index.search(queries[q]).hits) << describe(queries[q]);
 }
 
-TEST_F(DeviceFunctions, AreInBatchesOfWeights) {
+TEST(DeviceFunctions, AreInBatchesOfWeights) {
   SKIP_WITHOUT_GPU();
   const Index index = Goods(60'000).index();
   const DeviceIndex on_gpu = index.to_device();
@@ -204,7 +195,7 @@ TEST_F(DeviceFunctions, AreInBatchesOfWeights) {
 }
 
 // Ranks by the quantiles of the build, terms by the values of the version.
-TEST_F(DeviceFunctions, FollowChanges) {
+TEST(DeviceFunctions, FollowChanges) {
   SKIP_WITHOUT_GPU();
   Index index = Goods(20'000).index();
   const DeviceIndex on_gpu = index.to_device();
@@ -217,7 +208,7 @@ TEST_F(DeviceFunctions, FollowChanges) {
 }
 
 // More attributes than shared memory holds, and queries too large for a kernel's parameter.
-TEST_F(DeviceFunctions, TakeWideTables) {
+TEST(DeviceFunctions, TakeWideTables) {
   SKIP_WITHOUT_GPU();
   Random random(74);
   for (const int num_attributes : {30, 64, 65, 200}) {
@@ -235,7 +226,7 @@ TEST_F(DeviceFunctions, TakeWideTables) {
   }
 }
 
-TEST_F(DeviceFunctions, AreRefusedByGta) {
+TEST(DeviceFunctions, AreRefusedByGta) {
   SKIP_WITHOUT_GPU();
   const Index index = Goods(1000).index();
   const DeviceIndex on_gpu = index.to_device();
