@@ -331,13 +331,13 @@ def test_what_csv_does_not_hold_is_no_id():
         with pytest.raises(culmen.RowError, match=f"row 1: the id has .*{says}"):
             index.upsert({"id": [id], "a": [1.0]})
         for call in (
-            lambda: index.get(id),
-            lambda: index.get([longest, id]),
-            lambda: index.erase([longest, id]),
-            lambda: culmen.ids([longest, id]),
-            lambda: index.rank_of({"a": 1}, id),
-            lambda: index.why({"a": 1}, id),
-            lambda: index.search({"a": 1}, where=culmen.id_col().isin([longest, id])),
+            lambda id=id: index.get(id),
+            lambda id=id: index.get([longest, id]),
+            lambda id=id: index.erase([longest, id]),
+            lambda id=id: culmen.ids([longest, id]),
+            lambda id=id: index.rank_of({"a": 1}, id),
+            lambda id=id: index.why({"a": 1}, id),
+            lambda id=id: index.search({"a": 1}, where=culmen.id_col().isin([longest, id])),
         ):
             with pytest.raises(culmen.InvalidArgument, match=f"the id has .*{says}"):
                 call()
