@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "base/calendar.h"
@@ -70,13 +71,17 @@ void append_value(const FieldValue& value, const ColumnFormat& format, std::stri
   }
 }
 
-// "price": of each column.
+// "price":
+std::string key_of(const std::string& name) {
+  std::string key;
+  append_text(name, key);
+  return key + ':';
+}
+
+// Of each column.
 std::vector<std::string> keys_of(const std::vector<ShownColumn>& columns) {
-  std::vector<std::string> keys(columns.size());
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    append_text(columns[i].name, keys[i]);
-    keys[i] += ':';
-  }
+  std::vector<std::string> keys;
+  for (const ShownColumn& column : columns) keys.push_back(key_of(column.name));
   return keys;
 }
 
@@ -162,6 +167,27 @@ std::string row_text(const Row& row, const IndexInfo& info, const std::vector<Sh
   std::string text = "{\"id\":";
   append_id(row, info.id_type, text);
   append_values(row, info, columns, keys_of(columns), text);
+  return text + '}';
+}
+
+FlatRows::FlatRows(IndexInfo info, const std::vector<std::string>& own, std::vector<ShownColumn> columns)
+    : info_(std::move(info)), columns_(std::move(columns)) {
+  for (const std::string& name : own) keys_.push_back(key_of(name));
+  for (const ShownColumn& column : columns_) keys_.push_back(key_of(column.title));
+}
+
+std::string FlatRows::text(const Row& row) const {
+  auto key = keys_.begin();
+  std::string text = "{" + *key++;
+  append_id(row, info_.id_type, text);
+  if (info_.has_labels) {
+    text += ',' + *key++;
+    append_text(row.label, text);
+  }
+  for (const ShownColumn& column : columns_) {
+    text += ',' + *key++;
+    append_value(value_of(row, column), column.format, text);
+  }
   return text + '}';
 }
 

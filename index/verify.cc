@@ -128,7 +128,7 @@ void Verifier::check_ids() {
 
 // That the numbers which stand in for texts ascend as these do.
 void Verifier::check_texts() {
-  const std::span<const std::uint64_t> rows = s_.text_rows().rows();
+  const std::vector<std::uint64_t> rows = rows_by_ids(s_);
   for (std::size_t i = 1; i < rows.size(); ++i)
     if (s_.label(rows[i - 1]) >= s_.label(rows[i]))
       return fault("index", "the text of id " + s_.shown_id(rows[i - 1]) + " is not below that of " +

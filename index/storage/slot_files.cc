@@ -17,7 +17,7 @@ FrameExtent extent_of(const LeafFrame& frame) {
 
 }  // namespace
 
-SlotFiles::SlotFiles(const Manifest& manifest, FrameFiles files, std::shared_ptr<const IdFile> ids,
+SlotFiles::SlotFiles(const Manifest& manifest, FrameFiles files, std::shared_ptr<const FiledIds> ids,
                      std::vector<std::uint32_t> leaves_of_partition, const IndexMetadata& metadata)
     : SlotSource(manifest.num_leaves, manifest.num_nodes(), files.has(FileKind::fields)),
       manifest_(manifest),

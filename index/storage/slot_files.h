@@ -24,7 +24,7 @@ namespace culmen::storage {
 class SlotFiles final : public SlotSource {
  public:
   // Reads the headers of the files. `metadata` has its partitioner and its dictionaries.
-  SlotFiles(const Manifest& manifest, FrameFiles files, std::shared_ptr<const IdFile> ids,
+  SlotFiles(const Manifest& manifest, FrameFiles files, std::shared_ptr<const FiledIds> ids,
             std::vector<std::uint32_t> leaves_of_partition, const IndexMetadata& metadata);
 
   // The tree whose slots are read, before the first is. Its arena owns this source, which does not own the arena.
@@ -50,7 +50,7 @@ class SlotFiles final : public SlotSource {
   const Manifest manifest_;
   const std::vector<std::uint32_t> dictionary_sizes_;
   FrameFiles files_;  // all but that of ids
-  const std::shared_ptr<const IdFile> ids_;
+  const std::shared_ptr<const FiledIds> ids_;
   Snapshot snapshot_;
   LeafReader leaves_;
   NodeReader nodes_;
