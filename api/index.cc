@@ -8,6 +8,7 @@
 #include "api/handle.h"
 #include "api/index_core.h"
 #include "api/read_row.h"
+#include "api/rows_by_leaf.h"
 #include "base/floating_point_scope.h"
 #include "base/temporary_files.h"
 #include "base/with_threads.h"
@@ -249,14 +250,19 @@ std::vector<std::optional<Row>> Index::get(std::span<const std::int64_t> ids) co
 
 std::vector<std::optional<Row>> Index::Core::rows_with(const Snapshot& version,
                                                        std::span<const std::int64_t> ids) {
-  std::vector<std::optional<Row>> rows;
+  std::vector<std::optional<Row>> rows(ids.size());
+  std::vector<RowPlace> places;
+  std::vector<std::size_t> found;  // of which ids they are
   bool by_id_map;
-  for (const std::uint64_t row : find_rows(version, ids, by_id_map)) {
-    rows.emplace_back();
-    if (row == kNowhere) continue;
-    const RowPlace place = place_of(version, row);
-    rows.back() = read_row(place.tree, place.row);
+  const std::vector<std::uint64_t> all = find_rows(version, ids, by_id_map);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] == kNowhere) continue;
+    places.push_back(place_of(version, all[i]));
+    found.push_back(i);
   }
+  for_rows_by_leaf(places, [&](std::size_t i, const RowPlace& place) {
+    rows[found[i]] = read_row(place.tree, place.row);
+  });
   return rows;
 }
 

@@ -1,4 +1,5 @@
 // Index: its searches, explain and place. Checks arguments, resolves queries, and calls the engines and the planner.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -8,6 +9,7 @@
 #include "api/index_core.h"
 #include "api/row_rank.h"
 #include "base/floating_point_scope.h"
+#include "base/text_id.h"
 #include "cpu/bounded.h"
 #include "cpu/byte_pass.h"
 #include "cpu/count_rows.h"
@@ -157,6 +159,7 @@ std::vector<TextPlace> Index::Core::find_texts(const std::shared_ptr<const Snaps
                                                std::span<const std::string_view> texts) {
   require_text_ids(*version);
   require_memory(texts);
+  std::ranges::for_each(texts, check_text_id);
   if (texts.empty()) return {};
   if (live_ != nullptr)
     if (std::optional<std::vector<TextPlace>> places = live_->find_texts(*version, texts))

@@ -18,7 +18,7 @@ inline FieldValue read_field_value(const Snapshot& snapshot, std::size_t field, 
   const LeafFields fields = snapshot.leaf_fields(leaf);
   const Field& of = snapshot.fields[field];
   if (fields.misses_field(field, position)) return {};
-  if (of.is_text() && of.role == FieldRole::stored) return std::string(fields.text(field, position));
+  if (is_stored_text(of)) return std::string(snapshot.leaf_texts(leaf).text(field, position));
   const std::int64_t key = fields.key(field, position);
   if (of.is_text()) return std::string((*snapshot.dictionaries[field])[static_cast<std::uint32_t>(key)]);
   if (of.format.type == ColumnType::floating) return double_of_key(key);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "api/read_row.h"
+#include "api/rows_by_leaf.h"
 #include "base/floating_point_scope.h"
 #include "culmen/error.h"
 #include "culmen/search.h"
@@ -26,18 +27,44 @@ const Snapshot& snapshot_of(const SearchResult& result, std::size_t rank) {
   return *result.shard_snapshots[result.shards[rank]];
 }
 
-// Checks the row, because callers may modify hits.
-RowPlace place_of_hit(const SearchResult& result, std::size_t rank) {
+[[noreturn]] void throw_foreign_hit(std::size_t rank) {
+  throw InvalidArgument("hit " + std::to_string(rank) + " is not of the index that was searched");
+}
+
+// Checks the leaf, because callers may modify hits.
+RowPlace leaf_of_hit(const SearchResult& result, std::size_t rank) {
   if (rank >= result.hits.size())
     throw InvalidArgument("there is no hit " + std::to_string(rank) + ": the answer has " +
                           std::to_string(result.hits.size()) + ", counted from 0");
   const RowPlace place = place_of(snapshot_of(result, rank), result.hits[rank].row);
-  const Snapshot& s = place.tree;
-  const ReadSession session(s);
-  const auto slots = static_cast<std::uint64_t>(s.leaf_rows);
-  if (place.row / slots >= s.leaf_slots || place.row % slots >= s.leaf(place.row / slots).num_rows)
-    throw InvalidArgument("hit " + std::to_string(rank) + " is not of the index that was searched");
+  if (place.row / static_cast<std::uint64_t>(place.tree.leaf_rows) >= place.tree.leaf_slots)
+    throw_foreign_hit(rank);
   return place;
+}
+
+// The same of the row.
+void check_row(const RowPlace& place, std::size_t rank) {
+  const ReadSession session(place.tree);
+  const auto slots = static_cast<std::uint64_t>(place.tree.leaf_rows);
+  if (place.row % slots >= place.tree.leaf(place.row / slots).num_rows) throw_foreign_hit(rank);
+}
+
+RowPlace place_of_hit(const SearchResult& result, std::size_t rank) {
+  const RowPlace place = leaf_of_hit(result, rank);
+  check_row(place, rank);
+  return place;
+}
+
+// Calls use(i, place) for the hit at each rank, ranks[i].
+template <typename Use>
+void for_hits(const SearchResult& result, std::span<const std::size_t> ranks, const Use& use) {
+  std::vector<RowPlace> places;
+  places.reserve(ranks.size());
+  for (const std::size_t rank : ranks) places.push_back(leaf_of_hit(result, rank));
+  for_rows_by_leaf(places, [&](std::size_t i, const RowPlace& place) {
+    check_row(place, ranks[i]);
+    use(i, place);
+  });
 }
 
 }  // namespace
@@ -87,6 +114,23 @@ Row SearchResult::row(std::size_t rank) const {
   const FloatingPointScope floating_point;
   const auto [s, row] = place_of_hit(*this, rank);
   return read_row(s, row);
+}
+
+std::vector<Row> SearchResult::rows(std::span<const std::size_t> ranks) const {
+  const FloatingPointScope floating_point;
+  std::vector<Row> rows(ranks.size());
+  for_hits(*this, ranks,
+           [&](std::size_t i, const RowPlace& place) { rows[i] = read_row(place.tree, place.row); });
+  return rows;
+}
+
+std::vector<std::string> SearchResult::labels() const {
+  std::vector<std::size_t> ranks(hits.size());
+  std::iota(ranks.begin(), ranks.end(), std::size_t{0});
+  std::vector<std::string> labels(ranks.size());
+  for_hits(*this, ranks,
+           [&](std::size_t i, const RowPlace& place) { labels[i] = place.tree.label(place.row); });
+  return labels;
 }
 
 std::string SearchResult::label(std::size_t rank) const {

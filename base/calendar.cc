@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <chrono>
 
 namespace culmen {
 namespace {
 
 constexpr std::int64_t kSecondsPerDay = 86'400;
-constexpr std::int64_t kFirstDay = -719'162;  // 0001-01-01
-constexpr std::int64_t kLastDay = 2'932'896;  // 9999-12-31
+constexpr std::int64_t kDaysPerEra = 146'097;   // 400 years, after which the calendar repeats
+constexpr std::int64_t kEpochOfEras = 719'468;  // days from 0000-03-01 to 1970-01-01
 
 constexpr std::int64_t ticks_per_second(TimeUnit unit) {
   switch (unit) {
@@ -26,6 +24,17 @@ constexpr std::int64_t ticks_per_second(TimeUnit unit) {
   return 1'000'000'000;
 }
 
+// Rounds down, with a divisor above 0.
+constexpr std::int64_t floor_divide(std::int64_t value, std::int64_t divisor) {
+  return value / divisor - (value % divisor < 0 ? 1 : 0);
+}
+
+// What is left above floor_divide(), which times the divisor may be beyond int64.
+constexpr std::int64_t floor_modulo(std::int64_t value, std::int64_t divisor) {
+  const std::int64_t rest = value % divisor;
+  return rest < 0 ? rest + divisor : rest;
+}
+
 // Takes the parts of a text from its front.
 class TimeText {
  public:
@@ -38,9 +47,9 @@ class TimeText {
   }
 
   // Takes exactly this many digits; -1 if there are fewer.
-  int take_digits(std::size_t num_digits) {
+  std::int64_t take_digits(std::size_t num_digits) {
     if (rest_.size() < num_digits) return -1;
-    int value = 0;
+    std::int64_t value = 0;
     for (const char c : rest_.substr(0, num_digits)) {
       if (c < '0' || c > '9') return -1;
       value = 10 * value + (c - '0');
@@ -50,8 +59,8 @@ class TimeText {
   }
 
   int take_number(std::size_t num_digits, int most) {
-    const int value = take_digits(num_digits);
-    return value <= most ? value : -1;
+    const std::int64_t value = take_digits(num_digits);
+    return value <= most ? static_cast<int>(value) : -1;
   }
 
   std::size_t count_digits() const { return std::min(rest_.find_first_not_of("0123456789"), rest_.size()); }
@@ -61,18 +70,64 @@ class TimeText {
   std::string_view rest_;
 };
 
+struct Day {
+  std::int64_t year;
+  unsigned month, day;
+};
+
+bool is_leap_year(std::int64_t year) {
+  return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+bool exists(const Day& date) {
+  constexpr std::array<unsigned, 12> kDaysOfMonth = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  if (date.month < 1 || date.month > 12 || date.day < 1) return false;
+  return date.day <= kDaysOfMonth[date.month - 1] + (date.month == 2 && is_leap_year(date.year) ? 1 : 0);
+}
+
+// Of years that begin in March, so that a leap day is the last one. (std::chrono's years end with 32767.)
+std::int64_t days_of(const Day& date) {
+  const std::int64_t year = date.year - (date.month <= 2 ? 1 : 0);
+  const std::int64_t era = floor_divide(year, 400);
+  const std::int64_t of_era = year - era * 400;
+  const std::int64_t of_year = (153 * ((date.month + 9) % 12) + 2) / 5 + date.day - 1;
+  return era * kDaysPerEra + of_era * 365 + of_era / 4 - of_era / 100 + of_year - kEpochOfEras;
+}
+
+Day day_of(std::int64_t days) {
+  const std::int64_t shifted = floor_modulo(days, kDaysPerEra) + kEpochOfEras;
+  const std::int64_t era = floor_divide(days, kDaysPerEra) + shifted / kDaysPerEra;
+  const std::int64_t of_era = shifted % kDaysPerEra;
+  const std::int64_t year = (of_era - of_era / 1460 + of_era / 36'524 - of_era / 146'096) / 365;
+  const std::int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+  const std::int64_t month = (5 * of_year + 2) / 153;  // from March
+  return {era * 400 + year + (month >= 10 ? 1 : 0), static_cast<unsigned>(month < 10 ? month + 3 : month - 9),
+          static_cast<unsigned>(of_year - (153 * month + 2) / 5 + 1)};
+}
+
+std::optional<std::int64_t> take_year(TimeText& text) {
+  const bool is_negative = text.take('-');
+  if (!is_negative && !text.take('+')) {
+    const std::int64_t year = text.take_digits(4);
+    return year < 1 ? std::nullopt : std::optional<std::int64_t>(year);
+  }
+  constexpr std::size_t kMostDigits = 12;  // of the years of int64 seconds
+  const std::size_t num_digits = text.count_digits();
+  if (num_digits < 4 || num_digits > kMostDigits) return std::nullopt;
+  const std::int64_t year = text.take_digits(num_digits);
+  if (is_negative && year == 0) return std::nullopt;
+  return is_negative ? -year : year;
+}
+
 std::optional<std::int64_t> take_date(TimeText& text) {
-  const int year = text.take_digits(4);
-  if (year < 1 || !text.take('-')) return std::nullopt;
-  const int month = text.take_digits(2);
+  const std::optional<std::int64_t> year = take_year(text);
+  if (!year || !text.take('-')) return std::nullopt;
+  const std::int64_t month = text.take_digits(2);
   if (month < 1 || !text.take('-')) return std::nullopt;
-  const int day = text.take_digits(2);
+  const std::int64_t day = text.take_digits(2);
   if (day < 1) return std::nullopt;
-  const std::chrono::year_month_day date(std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day)));
-  if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days(date).time_since_epoch().count();
+  const Day date = {*year, static_cast<unsigned>(month), static_cast<unsigned>(day)};
+  return exists(date) ? std::optional(days_of(date)) : std::nullopt;
 }
 
 // The seconds, and their fraction, behind HH:MM. Returns false if they are wrong.
@@ -110,9 +165,17 @@ bool take_zone(TimeText& text, ParsedTimestamp& timestamp) {
   return true;
 }
 
-// Rounds down, with a divisor above 0.
-constexpr std::int64_t floor_divide(std::int64_t value, std::int64_t divisor) {
-  return value / divisor - (value % divisor < 0 ? 1 : 0);
+// Returns false if int64 does not hold the sum. `seconds` may be those of a day before or after.
+bool add_days(std::int64_t days, std::int64_t& seconds) {
+  days += floor_divide(seconds, kSecondsPerDay);
+  std::int64_t of_day = floor_modulo(seconds, kSecondsPerDay);
+  // Before 1970 the time of day is first taken back, so that the product overflows only if the sum does.
+  if (days < 0) {
+    ++days;
+    of_day -= kSecondsPerDay;
+  }
+  return !__builtin_mul_overflow(days, kSecondsPerDay, &seconds) &&
+         !__builtin_add_overflow(seconds, of_day, &seconds);
 }
 
 void append_digits(std::uint64_t value, std::size_t num_digits, std::string& text) {
@@ -121,13 +184,13 @@ void append_digits(std::uint64_t value, std::size_t num_digits, std::string& tex
     text[--at] = static_cast<char>('0' + value % 10);
 }
 
-void append_number(std::int64_t value, std::string& text) {
-  std::array<char, 24> digits{};
-  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
-}
-
-bool is_in_calendar(std::int64_t days) {
-  return days >= kFirstDay && days <= kLastDay;
+void append_year(std::int64_t year, std::string& text) {
+  constexpr std::int64_t kFirstYear = 1, kLastYear = 9999;
+  if (year < kFirstYear || year > kLastYear) text.push_back(year < 0 ? '-' : '+');
+  const auto size = static_cast<std::uint64_t>(year < 0 ? -year : year);
+  std::size_t num_digits = 4;
+  for (std::uint64_t end = 10'000; size >= end; end *= 10) ++num_digits;
+  append_digits(size, num_digits, text);
 }
 
 void append_fraction(std::uint64_t nanoseconds, std::string& text) {
@@ -158,7 +221,7 @@ void append_offset(int minutes, std::string& text) {
 std::optional<std::int64_t> parse_date(std::string_view text) {
   TimeText rest(text);
   const std::optional<std::int64_t> days = take_date(rest);
-  return rest.at_end() ? days : std::nullopt;
+  return days && is_day(*days) && rest.at_end() ? days : std::nullopt;
 }
 
 bool begins_with_no_day(std::string_view text) {
@@ -177,9 +240,9 @@ std::optional<ParsedTimestamp> parse_timestamp(std::string_view text) {
   const int minutes = rest.take_number(2, 59);
   if (minutes < 0) return std::nullopt;
   ParsedTimestamp timestamp;
-  timestamp.seconds = *days * kSecondsPerDay + (std::int64_t{60} * hours + minutes) * 60;
+  timestamp.seconds = (std::int64_t{60} * hours + minutes) * 60;
   if (!take_seconds(rest, timestamp) || !take_zone(rest, timestamp)) return std::nullopt;
-  return timestamp;
+  return add_days(*days, timestamp.seconds) ? std::optional(timestamp) : std::nullopt;
 }
 
 std::optional<TimestampCount> count_in_unit(const ParsedTimestamp& timestamp, TimeUnit unit) {
@@ -190,7 +253,7 @@ std::optional<TimestampCount> count_in_unit(const ParsedTimestamp& timestamp, Ti
   const bool carries = timestamp.seconds < 0;
   if (__builtin_mul_overflow(timestamp.seconds + (carries ? 1 : 0), ticks, &value)) return std::nullopt;
   const std::int64_t fraction = timestamp.nanoseconds / tick_nanoseconds - (carries ? ticks : 0);
-  if (__builtin_add_overflow(value, fraction, &value)) return std::nullopt;
+  if (__builtin_add_overflow(value, fraction, &value) || !is_moment(value)) return std::nullopt;
   return TimestampCount{value, timestamp.nanoseconds % tick_nanoseconds == 0};
 }
 
@@ -208,26 +271,23 @@ std::string zone_name(int offset_minutes) {
 }
 
 void append_date(std::int64_t days, std::string& text) {
-  if (!is_in_calendar(days)) return append_number(days, text);
-  const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{days}}};
-  append_digits(static_cast<std::uint64_t>(static_cast<int>(date.year())), 4, text);
+  const Day date = day_of(days);
+  append_year(date.year, text);
   text.push_back('-');
-  append_digits(static_cast<unsigned>(date.month()), 2, text);
+  append_digits(date.month, 2, text);
   text.push_back('-');
-  append_digits(static_cast<unsigned>(date.day()), 2, text);
+  append_digits(date.day, 2, text);
 }
 
 void append_timestamp(std::int64_t value, const ColumnFormat& format, std::string& text, char separator) {
   const std::int64_t ticks = ticks_per_second(format.unit);
   const int offset = offset_of_zone(format.time_zone);
   const std::int64_t whole_seconds = floor_divide(value, ticks);
-  if (!is_in_calendar(floor_divide(whole_seconds, kSecondsPerDay))) return append_number(value, text);
-  const std::int64_t seconds = whole_seconds + std::int64_t{60} * offset;
-  const std::int64_t days = floor_divide(seconds, kSecondsPerDay);
-  if (!is_in_calendar(days)) return append_number(value, text);
-  append_date(days, text);
+  const std::int64_t shifted = floor_modulo(whole_seconds, kSecondsPerDay) + std::int64_t{60} * offset;
+  const std::int64_t day_shift = floor_divide(shifted, kSecondsPerDay);
+  append_date(floor_divide(whole_seconds, kSecondsPerDay) + day_shift, text);
   text.push_back(separator);
-  const auto of_day = static_cast<std::uint64_t>(seconds - days * kSecondsPerDay);
+  const auto of_day = static_cast<std::uint64_t>(floor_modulo(shifted, kSecondsPerDay));
   append_digits(of_day / 3600, 2, text);
   text.push_back(':');
   append_digits(of_day / 60 % 60, 2, text);

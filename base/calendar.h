@@ -1,7 +1,9 @@
-// Dates and timestamps as text: the proleptic Gregorian calendar, years 1 to 9999.
+// Dates and timestamps as text: the proleptic Gregorian calendar. A year has four digits, 0001 to 9999. Others have a sign
+// and four digits or more, as ISO 8601 expands them: +12345, -0044; +0000 is the year before 0001.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +12,18 @@
 
 namespace culmen {
 
-// Parses YYYY-MM-DD as days since 1970-01-01. Returns nullopt for any other text, and for days that do not exist.
+// Days are what int32 holds, as in Arrow's date32: the years -5877641 to 5881580.
+inline bool is_day(std::int64_t days) {
+  return days >= std::numeric_limits<std::int32_t>::min() && days <= std::numeric_limits<std::int32_t>::max();
+}
+
+// Timestamps are what int64 holds but the least one, which is NumPy's NaT and so would be read as a missing value.
+inline bool is_moment(std::int64_t value) {
+  return value > std::numeric_limits<std::int64_t>::min();
+}
+
+// Parses YYYY-MM-DD as days since 1970-01-01. Returns nullopt for any other text, for days that do not exist, and beyond
+// is_day().
 std::optional<std::int64_t> parse_date(std::string_view text);
 
 // Whether the text begins with a day, as YYYY-MM-DD, that does not exist.
@@ -25,7 +38,8 @@ struct ParsedTimestamp {
 };
 
 // Parses YYYY-MM-DD, T or a blank, HH:MM[:SS[.fraction]], and possibly a zone: Z, +HH, +HH:MM or +HHMM (or with -).
-// A fraction has 1 to 9 digits. Returns nullopt for any other text, and for times that do not exist.
+// A fraction has 1 to 9 digits. Returns nullopt for any other text, for times that do not exist, and where int64 does not
+// hold the seconds.
 std::optional<ParsedTimestamp> parse_timestamp(std::string_view text);
 
 // A timestamp counted in a unit, rounded down.
@@ -34,7 +48,7 @@ struct TimestampCount {
   bool is_exact = true;  // nothing was cut off
 };
 
-// Returns nullopt beyond the range of int64: nanoseconds reach from 1677 to 2262.
+// Returns nullopt beyond is_moment(): nanoseconds reach from 1677 to 2262.
 std::optional<TimestampCount> count_in_unit(const ParsedTimestamp& timestamp, TimeUnit unit);
 
 // The coarsest unit that holds this many digits of a second's fraction.
@@ -43,12 +57,12 @@ TimeUnit unit_of_digits(int num_fraction_digits);
 // "+02:00"; "UTC" for 0.
 std::string zone_name(int offset_minutes);
 
-// Appends a date as YYYY-MM-DD. Days outside of the years 1 to 9999 are appended as a number.
+// Appends a date as YYYY-MM-DD.
 void append_date(std::int64_t days, std::string& text);
 
 // Appends a timestamp in the format's unit as "YYYY-MM-DD HH:MM:SS", with the 3, 6 or 9 digits of the fraction that are
 // not all zero. With an offset as time zone, it is the time there, and the offset follows; with another zone the time
-// in UTC, and Z. Timestamps outside of the years 1 to 9999 are appended as a number.
+// in UTC, and Z.
 void append_timestamp(std::int64_t value, const ColumnFormat& format, std::string& text,
                       char separator = ' ');
 

@@ -1,10 +1,15 @@
 // How many bytes an index takes on disk, and what they are, for tables of several kinds.
 //
-//   sizes [--rows=N] [--only=NAME,...] [--folder=PATH]
+//   sizes [--rows=N] [--only=NAME,...] [--folder=PATH] [--rounds=R]
 //
 // A line each: bytes a row of each file of the saved index, and all of them beside 8 bytes for each value and id. Ids are
 // the numbers of the rows, "uneven" ones any 63 bits. Tables with fields have columns to filter by and to show, and a name for each row. The index is
 // saved below the folder (by default the system's for temporary files) and removed.
+//
+// With rounds the index then changes R times, each time by ten batches and a checkpoint. They upsert 4 % of the rows as a whole
+// and 3 % in one attribute alone, and erase and insert 1.5 % each; or, in courses of their own, erase 6 % and insert none, and
+// the other way round; all at random. A line each shows the files then, and how many times the bytes of a fresh build of the
+// same rows (compact) they have.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,8 +19,10 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/flags.h"
@@ -33,6 +40,7 @@ struct Settings {
   std::uint64_t rows = 1'000'000;
   std::vector<std::string> only;
   std::string folder = fs::temp_directory_path().string();
+  int rounds = 0;
 };
 
 Settings parse(int argc, char** argv) {
@@ -40,7 +48,8 @@ Settings parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (!take_flag(argument, "--rows=", settings.rows) && !take_flag(argument, "--only=", settings.only) &&
-        !take_flag(argument, "--folder=", settings.folder))
+        !take_flag(argument, "--folder=", settings.folder) &&
+        !take_flag(argument, "--rounds=", settings.rounds))
       throw InvalidArgument("unknown argument " + std::string(argument) + "; see the top of bench/sizes.cc");
   }
   return settings;
@@ -223,26 +232,165 @@ Columns with_uneven_ids(Columns table) {
   return table;
 }
 
+// Some rows of a table.
+Columns picked(const Columns& from, std::span<const std::uint64_t> rows, std::vector<std::int64_t> ids) {
+  Columns table;
+  table.attributes = from.attributes;
+  table.fields = from.fields;
+  table.ids = std::move(ids);
+  const auto gathered = [&](const std::vector<double>& column) {
+    std::vector<double> values;
+    for (const std::uint64_t row : rows) values.push_back(column[row]);
+    return values;
+  };
+  const auto add_texts = [&](const Labels& all, Labels& texts) {
+    for (const std::uint64_t row : rows) texts.append(all.view()[row]);
+  };
+  for (const std::vector<double>& column : from.values) table.values.push_back(gathered(column));
+  for (const std::vector<double>& column : from.numbers) table.numbers.push_back(gathered(column));
+  for (const Texts& texts : from.texts) add_texts(texts.texts, table.texts.emplace_back().texts);
+  if (!from.names.view().empty()) add_texts(from.names, table.names);
+  return table;
+}
+
+// How many rows a round changes, of a thousand.
+struct Course {
+  std::string name;
+  std::uint64_t erased, inserted;
+};
+
+// Random changes to an index, whose ids are 0, 1, ... at first. New rows are those of a table of twice as many.
+class Changes {
+ public:
+  Changes(const Columns& pool, std::uint64_t num_rows, Course course, Index& index)
+      : pool_(pool), index_(index), num_rows_(num_rows), course_(std::move(course)) {
+    for (std::uint64_t row = 0; row < num_rows; ++row) {
+      ids_.push_back(static_cast<std::int64_t>(row));
+      rows_.push_back(row);
+    }
+  }
+
+  void run_round() {
+    constexpr std::uint64_t kBatches = 10;
+    for (std::uint64_t i = 0; i < kBatches; ++i) {
+      const auto share = [&](std::uint64_t per_thousand) {
+        return num_rows_ * per_thousand / 1000 / kBatches;
+      };
+      const Columns whole = upserts(share(40), false), in_part = upserts(share(30), true);
+      const std::vector<std::int64_t> erased = erasures(share(course_.erased));
+      const Columns inserted = inserts(share(course_.inserted));
+      index_.write(
+          WriteBatch().upsert(whole.view()).upsert(in_part.view()).erase(erased).insert(inserted.view()));
+    }
+    index_.checkpoint();
+  }
+
+ private:
+  std::uint64_t new_row() { return num_rows_ + random_() % num_rows_; }
+
+  // In part: with another value of the first attribute alone.
+  Columns upserts(std::uint64_t count, bool in_part) {
+    std::vector<std::uint64_t> rows;
+    std::vector<std::int64_t> ids;
+    for (; count > 0; --count) {
+      const std::size_t at = random_() % ids_.size();
+      if (!in_part) rows_[at] = new_row();
+      rows.push_back(rows_[at]);
+      ids.push_back(ids_[at]);
+    }
+    Columns table = picked(pool_, rows, std::move(ids));
+    for (double& value : table.values[0])
+      if (in_part) value = pool_.values[0][new_row()];
+    return table;
+  }
+
+  std::vector<std::int64_t> erasures(std::uint64_t count) {
+    std::vector<std::int64_t> erased;
+    for (; count > 0; --count) {
+      const std::size_t at = random_() % ids_.size();
+      erased.push_back(ids_[at]);
+      ids_[at] = ids_.back();
+      rows_[at] = rows_.back();
+      ids_.pop_back();
+      rows_.pop_back();
+    }
+    return erased;
+  }
+
+  Columns inserts(std::uint64_t count) {
+    std::vector<std::uint64_t> rows;
+    std::vector<std::int64_t> ids;
+    for (; count > 0; --count) {
+      rows.push_back(new_row());
+      ids.push_back(next_id_++);
+    }
+    rows_.insert(rows_.end(), rows.begin(), rows.end());
+    ids_.insert(ids_.end(), ids.begin(), ids.end());
+    return picked(pool_, rows, std::move(ids));
+  }
+
+  const Columns& pool_;
+  Index& index_;
+  const std::uint64_t num_rows_;
+  const Course course_;
+  Random random_{4};
+  std::vector<std::int64_t> ids_;    // that the index has
+  std::vector<std::uint64_t> rows_;  // of the pool, of each
+  std::int64_t next_id_ = static_cast<std::int64_t>(num_rows_);
+};
+
 // Of the files of one index.
 struct Sizes {
-  double leaves = 0, nodes = 0, ids = 0, labels = 0, fields = 0, rest = 0;
-  double all() const { return leaves + nodes + ids + labels + fields + rest; }
+  double leaves = 0, nodes = 0, ids = 0, labels = 0, fields = 0, texts = 0, rest = 0;
+  double all() const { return leaves + nodes + ids + labels + fields + texts + rest; }
 };
 
 Sizes sizes_of(const fs::path& directory) {
   Sizes sizes;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();
+    if (name.starts_with("WAL-")) continue;
     const auto bytes = static_cast<double>(entry.file_size());
     double& part = name.ends_with("-leaves")   ? sizes.leaves
                    : name.ends_with("-nodes")  ? sizes.nodes
                    : name.ends_with("-ids")    ? sizes.ids
                    : name.ends_with("-labels") ? sizes.labels
                    : name.ends_with("-fields") ? sizes.fields
+                   : name.ends_with("-texts")  ? sizes.texts
                                                : sizes.rest;
     part += bytes;
   }
   return sizes;
+}
+
+void print_heading() {
+  std::printf("%-20s %5s %4s %8s %8s %8s %8s %8s %8s %8s %10s %10s %8s %8s\n", "table", "d", "type", "leaves",
+              "nodes", "ids", "labels", "fields", "texts", "bytes/row", "of 8(d+1)", "of stored", "build ms",
+              "save ms");
+}
+
+// Bytes a row.
+void print_sizes(const std::string& name, const IndexInfo& info, const Sizes& sizes) {
+  const auto rows = static_cast<double>(info.num_rows);
+  const auto d = static_cast<double>(info.attributes.size());
+  const bool is_float32 = info.value_type == ValueType::float32;
+  std::printf("%-20s %5.0f %4s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %10.3f %10.3f", name.c_str(), d,
+              is_float32 ? "f32" : "f64", sizes.leaves / rows, sizes.nodes / rows, sizes.ids / rows,
+              sizes.labels / rows, sizes.fields / rows, sizes.texts / rows, sizes.all() / rows,
+              sizes.all() / rows / (8 * (d + 1)), sizes.all() / rows / ((is_float32 ? 4 : 8) * d + 8));
+}
+
+void change(const Index& built, const Columns& pool, const Settings& settings, const fs::path& directory) {
+  for (const Course& course : {Course{"even", 15, 15}, {"shrinking", 60, 0}, {"growing", 0, 60}}) {
+    built.save(directory.string(), {.overwrite = true});
+    Index index = Index::open(directory, {.writable = true, .durability = Durability::os});
+    Changes changes(pool, settings.rows, course, index);
+    for (int round = 0; round < settings.rounds; ++round) changes.run_round();
+    const Sizes changed = sizes_of(directory);
+    print_sizes("  " + course.name, index.info(), changed);
+    index.compact();
+    std::printf("  %.3f of a fresh build\n", changed.all() / sizes_of(directory).all());
+  }
 }
 
 int run(const Settings& settings) {
@@ -259,9 +407,7 @@ int run(const Settings& settings) {
       {"hotels with fields", hotels_with_fields},
       {"random float32", random_floats},
       {"random float64", random_doubles}};
-  std::printf("%-20s %5s %4s %8s %8s %8s %8s %8s %8s %10s %10s %8s %8s\n", "table", "d", "type", "leaves",
-              "nodes", "ids", "labels", "fields", "bytes/row", "of 8(d+1)", "of stored", "build ms",
-              "save ms");
+  print_heading();
   for (const Kind& kind : kinds) {
     if (!settings.only.empty() && std::ranges::find(settings.only, kind.name) == settings.only.end())
       continue;
@@ -273,16 +419,11 @@ int run(const Settings& settings) {
     const double built = now_us();
     index.save(directory.string());
     const double build_ms = (built - start) / 1000, save_ms = (now_us() - built) / 1000;
-    const Sizes sizes = sizes_of(directory);
+    print_sizes(kind.name, index.info(), sizes_of(directory));
+    std::printf(" %8.0f %8.0f\n", build_ms, save_ms);
+    if (settings.rounds > 0 && table.ids.empty())
+      change(index, kind.make(2 * settings.rows), settings, directory);
     fs::remove_all(directory);
-    const auto rows = static_cast<double>(settings.rows);
-    const auto d = static_cast<double>(table.values.size());
-    const bool is_float32 = index.info().value_type == ValueType::float32;
-    std::printf("%-20s %5.0f %4s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %10.3f %10.3f %8.0f %8.0f\n",
-                kind.name.c_str(), d, is_float32 ? "f32" : "f64", sizes.leaves / rows, sizes.nodes / rows,
-                sizes.ids / rows, sizes.labels / rows, sizes.fields / rows, sizes.all() / rows,
-                sizes.all() / rows / (8 * (d + 1)), sizes.all() / rows / ((is_float32 ? 4 : 8) * d + 8),
-                build_ms, save_ms);
   }
   return 0;
 }

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "base/calendar.h"
 #include "base/utf8.h"
+#include "coding/answer_rows.h"
 #include "coding/cursor_text.h"
 
 namespace culmen {
@@ -69,13 +71,17 @@ void append_value(const FieldValue& value, const ColumnFormat& format, std::stri
   }
 }
 
-// "price": of each column.
+// "price":
+std::string key_of(const std::string& name) {
+  std::string key;
+  append_text(name, key);
+  return key + ':';
+}
+
+// Of each column.
 std::vector<std::string> keys_of(const std::vector<ShownColumn>& columns) {
-  std::vector<std::string> keys(columns.size());
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    append_text(columns[i].name, keys[i]);
-    keys[i] += ':';
-  }
+  std::vector<std::string> keys;
+  for (const ShownColumn& column : columns) keys.push_back(key_of(column.name));
   return keys;
 }
 
@@ -164,14 +170,34 @@ std::string row_text(const Row& row, const IndexInfo& info, const std::vector<Sh
   return text + '}';
 }
 
+FlatRows::FlatRows(IndexInfo info, const std::vector<std::string>& own, std::vector<ShownColumn> columns)
+    : info_(std::move(info)), columns_(std::move(columns)) {
+  for (const std::string& name : own) keys_.push_back(key_of(name));
+  for (const ShownColumn& column : columns_) keys_.push_back(key_of(column.title));
+}
+
+std::string FlatRows::text(const Row& row) const {
+  auto key = keys_.begin();
+  std::string text = "{" + *key++;
+  append_id(row, info_.id_type, text);
+  if (info_.has_labels) {
+    text += ',' + *key++;
+    append_text(row.label, text);
+  }
+  for (const ShownColumn& column : columns_) {
+    text += ',' + *key++;
+    append_value(value_of(row, column), column.format, text);
+  }
+  return text + '}';
+}
+
 void write_answer_json(const Query& query, const SearchResult& result, const IndexInfo& info,
                        const std::vector<ShownColumn>& columns, const TextSink& write) {
   std::string hit = "{\"weights\":";
   append_weights(query, info, hit);
   write(hit + ",\"results\":[");
   const std::vector<std::string> keys = keys_of(columns);
-  for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
-    const Row row = result.row(rank);
+  for_rows(result, [&](std::size_t rank, const Row& row) {
     hit.assign(rank == 0 ? "{\"rank\":" : ",{\"rank\":");
     append_number(static_cast<std::int64_t>(rank + 1), hit);
     hit += ",\"id\":";
@@ -181,7 +207,7 @@ void write_answer_json(const Query& query, const SearchResult& result, const Ind
     append_values(row, info, columns, keys, hit);
     hit += '}';
     write(hit);
-  }
+  });
   hit = "],\"after\":";
   if (result.hits.empty()) hit += "null";
   if (!result.hits.empty()) append_text(cursor_text(result), hit);

@@ -60,10 +60,16 @@ struct BoundRow {
 
   CULMEN_HOST_DEVICE float bound_of(std::uint8_t code) const {
     if (code == BoundScale::kOutlier) return bound_of_outliers();
+#ifdef __CUDA_ARCH__
     const auto steps = static_cast<double>(BoundScale::steps_of(code, is_linear()));
+#else
+    const double steps = kStepsOfCodes[is_linear()][code];
+#endif
     return static_cast<float>(static_cast<double>(base) + static_cast<double>(signed_least()) * steps);
   }
-  float operator[](std::uint32_t child) const { return bound_of(codes[child]); }
+  float operator[](std::uint32_t child) const {
+    return bound_of(codes[child]);
+  }
 
   // The rank of codes by their bounds, outermost first: outliers, then the base.
   CULMEN_HOST_DEVICE static std::uint8_t rank_of(std::uint8_t code) {

@@ -16,6 +16,7 @@
 // exactly.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -79,7 +80,7 @@ struct BoundScale {
     return __builtin_bit_cast(float, bits);
   }
 
-  CULMEN_HOST_DEVICE static std::uint32_t steps_of(std::uint8_t code, bool is_linear) {
+  CULMEN_HOST_DEVICE static constexpr std::uint32_t steps_of(std::uint8_t code, bool is_linear) {
     const std::uint32_t octave = code / 32u;
     return is_linear || octave < 2 ? code : (32u + code % 32u) << (octave - 1);
   }
@@ -125,5 +126,14 @@ struct BoundScale {
     return static_cast<std::uint8_t>((octave + 1) * 32 + (n >> octave) % 32);
   }
 };
+
+// For loops over many rows on a host: steps_of() of each code, [0] as they usually are, [1] linear.
+inline constexpr auto kStepsOfCodes = [] {
+  std::array<std::array<double, 256>, 2> steps = {};
+  for (unsigned code = 0; code < 256; ++code)
+    for (const bool is_linear : {false, true})
+      steps[is_linear][code] = BoundScale::steps_of(static_cast<std::uint8_t>(code), is_linear);
+  return steps;
+}();
 
 }  // namespace culmen

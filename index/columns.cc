@@ -18,6 +18,7 @@
 #include "base/floating_point_scope.h"
 #include "base/number_text.h"
 #include "culmen/error.h"
+#include "index/calendar_values.h"
 #include "index/column_element.h"
 #include "index/field_rows.h"
 #include "index/snapshot.h"
@@ -128,6 +129,31 @@ std::string describe_bad_value(const ColumnView& column, const ColumnFormat& for
   });
 }
 
+// From the statistics alone: a table is read again only where some value is none.
+bool are_in_calendar(ColumnType type, const ColumnStats& stats) {
+  const bool has_values = stats.minimum <= stats.maximum;
+  return !holds_times(type) || !has_values ||
+         (stats.quantum >= 0 && is_in_calendar(type, stats.minimum) && is_in_calendar(type, stats.maximum));
+}
+
+void throw_first_beyond_calendar(const TableView& table, std::size_t i) {
+  const ColumnType type = table.attributes[i].format.type;
+  visit_element_type(table.columns[i], [&]<typename T>(T) {
+    const auto look = [&](const auto& stored) {
+      for (std::uint64_t row = 0; row < table.num_rows; ++row) {
+        const T value = column_element<T>(table.columns[i], row);
+        if (!is_missing_element(table.columns[i], row, value) && !is_in_calendar(type, stored(value)))
+          throw RowError(
+              row, "column \"" + table.attributes[i].name + "\": " + fault_in_calendar(type, stored(value)));
+      }
+    };
+    look([](T value) { return value; });
+    look([](T value) {
+      return static_cast<float>(value);
+    });  // all are dates, but one that was rounded is none
+  });
+}
+
 AttributeStats oriented_stats(const ColumnStats& column, Preference preference) {
   AttributeStats stats;
   if (column.minimum > column.maximum) return stats;  // no rows
@@ -158,6 +184,8 @@ void check_values(const TableView& table, std::size_t column, const ColumnStats&
   if (row != ColumnStats::kNoRow)
     throw RowError(row, "column \"" + table.attributes[column].name + "\": " +
                             describe_bad_value(table.columns[column], table.attributes[column].format, row));
+  if (!are_in_calendar(table.attributes[column].format.type, stats))
+    throw_first_beyond_calendar(table, column);
 }
 
 TableStats table_stats(const TableView& table, ValueType wanted) {

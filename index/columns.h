@@ -38,7 +38,8 @@ struct TableStats {
 };
 
 // Checks the shape (index/table_shape.h) and every value. Throws RowError, which names the first bad row and column, or
-// InputError. A value is bad if it is infinite, or missing where Attribute::stand_in is StandIn::refuse.
+// InputError. A value is bad if it is infinite, beyond the calendar (index/calendar_values.h), or missing where
+// Attribute::stand_in is StandIn::refuse.
 TableStats table_stats(const TableView& table, ValueType wanted);
 
 // Whether a validity bitmap marks a value of an attribute as missing. (NaN, which is missing as well, is not looked for.)

@@ -18,6 +18,7 @@
 #include "base/floating_point_scope.h"
 #include "base/number_text.h"
 #include "culmen/error.h"
+#include "index/calendar_values.h"
 #include "index/column_element.h"
 #include "index/field_key.h"
 #include "index/text_check.h"
@@ -74,8 +75,8 @@ bool holds(ColumnType type, T value) {
       return value == T{0} || value == T{1};
     default:
       if constexpr (std::is_floating_point_v<T>)
-        return std::trunc(value) == value && value >= T{-0x1p63} && value < T{0x1p63};
-      return true;
+        if (std::trunc(value) != value || value < T{-0x1p63} || value >= T{0x1p63}) return false;
+      return is_in_calendar(type, value);
   }
 }
 
@@ -99,8 +100,10 @@ std::uint64_t first_bad_row(ColumnType type, const ColumnView& column,
 
 template <typename T>
 std::string describe_bad_key(ColumnType type, T value) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_floating_point_v<T>)
     if (std::isinf(value)) return "infinity is not a value; a missing one is NaN";
+  if (!is_in_calendar(type, value)) return fault_in_calendar(type, value);
+  if constexpr (std::is_floating_point_v<T>) {
     const std::string text = number_text(static_cast<double>(value));
     return text + (type == ColumnType::boolean ? " is not a boolean: 0 or 1" : " is not a 64-bit integer");
   } else {

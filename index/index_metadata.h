@@ -3,6 +3,7 @@
 // written and one where they are parsed (index/storage/).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "index/attribute_stats.h"
 #include "index/bound_layout.h"
 #include "index/dictionary.h"
+#include "index/field_key.h"
 #include "index/partitioner.h"
 #include "index/quantiles.h"
 #include "index/slot_arena.h"
@@ -76,7 +78,8 @@ struct IndexMetadata : RowMetadata {
     return value_type == ValueType::float32 ? sizeof(float) : sizeof(double);
   }
   LeafShape leaf_shape() const {
-    return {attributes.size(), static_cast<std::size_t>(leaf_rows), value_bytes(), has_labels, fields.size()};
+    return {attributes.size(), static_cast<std::size_t>(leaf_rows),        value_bytes(), has_labels,
+            fields.size(),     std::ranges::any_of(fields, is_stored_text)};
   }
 };
 

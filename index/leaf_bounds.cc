@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "index/bound_rounding.h"
 #include "index/snapshot.h"
 #include "index/subset_extremes.h"
 
@@ -20,7 +21,8 @@ LeafBounds::LeafBounds(const BoundLayout& layout, std::span<const BoundUnit> uni
       max_abs_(static_cast<std::size_t>(layout.num_attributes())),
       maxima_(std::size_t{1} << kMaxGroupSize),
       minima_(maxima_.size()),
-      sum_of_max_abs_(maxima_.size()) {}
+      sum_of_max_abs_(maxima_.size()),
+      errors_(maxima_.size()) {}
 
 template <typename T>
 void LeafBounds::compute(const T* values, int num_rows, std::span<float> rows) {
@@ -52,9 +54,11 @@ void LeafBounds::write_group(const BoundLayout::Group& group, int num_rows, std:
   for (std::size_t mask = 1; mask < std::size_t{1} << group.size; ++mask) {
     const auto lowest = static_cast<std::size_t>(std::countr_zero(mask));
     sum_of_max_abs_[mask] = sum_of_max_abs_[mask & (mask - 1)] + max_abs_[first + lowest];
-    write_row(group.first_row + static_cast<int>(mask) - 1, maxima_[mask], minima_[mask],
-              sum_error(sum_of_max_abs_[mask], group.size), rows);
+    errors_[mask] = exact_sums_ ? 0 : sum_error(sum_of_max_abs_[mask], group.size);
   }
+  float* const upper = rows.data() + group.first_row;
+  round_bounds(maxima_.data() + 1, minima_.data() + 1, errors_.data() + 1, (std::size_t{1} << group.size) - 1,
+               upper, upper + layout_.first_minimum_row());
 }
 
 void LeafBounds::write_total(int num_rows, std::span<float> rows) const {

@@ -41,10 +41,10 @@ class LeafBounds {
   std::span<const BoundUnit> units_;
   bool exact_sums_;
   std::size_t stride_;
-  std::vector<double> units_values_;     // [num_attributes][leaf_rows] in bound units
-  std::vector<double> max_abs_;          // [num_attributes] of units_values_
-  std::vector<double> maxima_, minima_;  // [2^8] of one group
-  std::vector<double> sum_of_max_abs_;   // [2^8] of one group
+  std::vector<double> units_values_;             // [num_attributes][leaf_rows] in bound units
+  std::vector<double> max_abs_;                  // [num_attributes] of units_values_
+  std::vector<double> maxima_, minima_;          // [2^8] of one group
+  std::vector<double> sum_of_max_abs_, errors_;  // [2^8] of one group
 };
 
 // What compute() adds to each bounds row, or subtracts for minima, if sums may round: for a leaf whose unit values have

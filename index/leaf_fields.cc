@@ -6,8 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "culmen/error.h"
-
 namespace culmen {
 namespace {
 
@@ -40,7 +38,6 @@ class Sections {
   std::uint32_t add(std::size_t size) {
     bytes_.resize((bytes_.size() + 7) / 8 * 8);
     const std::size_t offset = bytes_.size();
-    if (offset + size > kMaxBytes) throw InputError("the texts of one leaf take more than 2 GiB");
     bytes_.resize(offset + size);
     return static_cast<std::uint32_t>(offset);
   }
@@ -81,32 +78,11 @@ void encode_keys(const std::vector<std::int64_t>& keys, const std::vector<std::u
   }
 }
 
-void encode_texts(const std::vector<std::string_view>& texts, FieldZone& zone, Sections& sections) {
-  std::uint64_t size = texts.size() * sizeof(std::uint32_t);
-  for (const std::string_view text : texts) size += text.size();
-  zone.values = sections.add(size);
-  std::size_t end = 0;
-  const std::size_t start = zone.values + texts.size() * sizeof(std::uint32_t);
-  for (std::size_t row = 0; row < texts.size(); ++row) {
-    std::ranges::copy(texts[row], reinterpret_cast<char*>(sections.at(start + end)));
-    end += texts[row].size();
-    sections.put(zone.values + row * sizeof(std::uint32_t), static_cast<std::uint32_t>(end));
-  }
-}
-
 std::size_t header_bytes(std::size_t num_gaps, std::size_t num_fields) {
   return sizeof(LeafFieldsHeader) + num_gaps * sizeof(AttributeGaps) + num_fields * sizeof(FieldZone);
 }
 
 }  // namespace
-
-std::string_view LeafFields::text(std::size_t field, std::size_t row) const {
-  const std::byte* values = packed_keys(zone(field));
-  const auto* ends = reinterpret_cast<const std::uint32_t*>(values);
-  const std::uint32_t start = row == 0 ? 0 : ends[row - 1];
-  const auto* texts = reinterpret_cast<const char*>(values + header().num_rows * sizeof(std::uint32_t));
-  return {texts + start, ends[row] - start};
-}
 
 bool LeafFields::has_zones_of(const LeafFields& other) const {
   if (empty() || other.empty()) return empty() == other.empty();
@@ -128,18 +104,14 @@ bool LeafFields::has_zones_of(const LeafFields& other) const {
 }
 
 LeafFieldsBuilder::LeafFieldsBuilder(std::span<const Field> fields) {
-  for (const Field& field : fields) columns_.push_back({is_stored_text(field), {}, {}, {}, 0});
+  for (const Field& field : fields) columns_.push_back({is_stored_text(field), {}, {}, 0});
 }
 
 void LeafFieldsBuilder::start(std::size_t num_rows) {
   num_rows_ = num_rows;
   missing_.clear();
   for (FieldColumn& column : columns_) {
-    if (column.is_stored_text) {
-      column.texts.assign(num_rows, {});
-    } else {
-      column.keys.assign(num_rows, 0);
-    }
+    if (!column.is_stored_text) column.keys.assign(num_rows, 0);
     column.missing.assign(num_words(num_rows), 0);
     column.num_missing = 0;
   }
@@ -158,10 +130,6 @@ void LeafFieldsBuilder::set_key(std::size_t field, std::size_t row, std::int64_t
   columns_[field].keys[row] = key;
 }
 
-void LeafFieldsBuilder::set_text(std::size_t field, std::size_t row, std::string_view text) {
-  columns_[field].texts[row] = text;
-}
-
 void LeafFieldsBuilder::set_missing(std::size_t field, std::size_t row) {
   columns_[field].missing[row / 64] |= std::uint64_t{1} << row % 64;
   ++columns_[field].num_missing;
@@ -173,9 +141,7 @@ void LeafFieldsBuilder::copy_row(std::size_t row, const LeafFields& from, std::s
   for (std::size_t field = 0; field < columns_.size(); ++field) {
     if (from.misses_field(field, from_row)) {
       set_missing(field, row);
-    } else if (columns_[field].is_stored_text) {
-      set_text(field, row, from.text(field, from_row));
-    } else {
+    } else if (!columns_[field].is_stored_text) {
       set_key(field, row, from.key(field, from_row));
     }
   }
@@ -207,17 +173,14 @@ std::vector<std::byte> LeafFieldsBuilder::encode() const {
     gaps.missing = sections.add(missing_[i].rows);
     sections.put(entry, gaps);
   }
-  std::vector<FieldZone> zones(columns_.size());
-  for (std::size_t f = 0; f < columns_.size(); ++f) {
-    const FieldColumn& column = columns_[f];
-    zones[f].num_missing = column.num_missing;
+  for (const FieldColumn& column : columns_) {
+    FieldZone zone;
+    zone.num_missing = column.num_missing;
     const bool some_missing = column.num_missing > 0 && column.num_missing < num_rows_;
-    if (some_missing) zones[f].missing = sections.add(column.missing);
-    if (!column.is_stored_text) encode_keys(column.keys, column.missing, zones[f], sections);
-  }
-  for (std::size_t f = 0; f < columns_.size(); ++f) {  // stored texts last: filters do not read them
-    if (columns_[f].is_stored_text) encode_texts(columns_[f].texts, zones[f], sections);
-    sections.put(entry + f * sizeof(FieldZone), zones[f]);
+    if (some_missing) zone.missing = sections.add(column.missing);
+    if (!column.is_stored_text) encode_keys(column.keys, column.missing, zone, sections);
+    sections.put(entry, zone);
+    entry += sizeof(FieldZone);
   }
   sections.add(kLeafFieldsPadding);
   sections.put(0, LeafFieldsHeader{
@@ -259,7 +222,7 @@ class Checker {
       if (zone.num_missing > num_rows_ || some_missing != (zone.missing != 0) ||
           (some_missing && !is_bitmap(zone.missing, zone.num_missing)))
         return "the missing values of a field are wrong";
-      if (is_stored_text(fields[f]) ? !texts_are_good(zone)
+      if (is_stored_text(fields[f]) ? !has_no_keys(zone)
                                     : !keys_are_good(zone, fields[f], dictionary_sizes[f]))
         return "the values of a field are wrong";
     }
@@ -295,18 +258,9 @@ class Checker {
     return (read<std::uint64_t>(zone.missing + row / 64 * sizeof(std::uint64_t)) >> row % 64 & 1) != 0;
   }
 
-  bool texts_are_good(const FieldZone& zone) const {
-    const std::uint64_t ends_bytes = num_rows_ * sizeof(std::uint32_t);
-    if (zone.minimum != 0 || zone.maximum != 0 || zone.set != 0 || zone.key_bytes != 0 ||
-        !has_section(zone.values, ends_bytes))
-      return false;
-    std::uint32_t before = 0;
-    for (std::size_t row = 0; row < num_rows_; ++row) {
-      const auto end = read<std::uint32_t>(zone.values + row * sizeof(std::uint32_t));
-      if (end < before || (end > before && is_missing(zone, row))) return false;
-      before = end;
-    }
-    return has_section(zone.values, ends_bytes + before);
+  // As a stored text.
+  static bool has_no_keys(const FieldZone& zone) {
+    return zone.minimum == 0 && zone.maximum == 0 && zone.set == 0 && zone.values == 0 && zone.key_bytes == 0;
   }
 
   // The zone is exactly that of the keys: engines and writers rely on it.

@@ -1,5 +1,6 @@
 // LeafFields: what a leaf holds besides its attributes' values and ids, in one allocation: which values are missing,
-// and the filter and stored columns. It is written once and then only read. Files hold it in fewer bytes (field_codec.h).
+// and the filter and stored columns, but for stored texts (leaf_texts.h). It is written once and then only read. Files hold
+// it in fewer bytes (field_codec.h).
 //
 // Keys of a filter column are packed: each as its difference to the smallest of the leaf, in 0, 1, 2, 4 or 8 bytes, so
 // that a mask of rows is computed by comparing the packed numbers themselves. A leaf without gaps in an index without
@@ -37,7 +38,7 @@ struct FieldZone {
   std::uint64_t set = 0;  // key_set_bit of each key
   std::uint32_t num_missing = 0;
   std::uint32_t missing = 0;    // offset of the bitmap; 0 if no row or every row misses the value
-  std::uint32_t values = 0;     // offset of packed keys; of a stored text: of the ends, then the texts
+  std::uint32_t values = 0;     // offset of packed keys; 0 of a stored text
   std::uint32_t key_bytes = 0;  // of a packed key: 0, 1, 2, 4 or 8
 
   friend bool operator==(const FieldZone&, const FieldZone&) = default;
@@ -117,8 +118,6 @@ class LeafFields {
     if (of.key_bytes == 8) difference = *reinterpret_cast<const std::uint64_t*>(packed);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(of.minimum) + difference);
   }
-  std::string_view text(std::size_t field,
-                        std::size_t row) const;  // of a stored text; empty if it is missing
 
   // Returns true if a node above sees no difference to another leaf's.
   bool has_zones_of(const LeafFields& other) const;
@@ -152,15 +151,14 @@ class LeafFieldsBuilder {
   void start(std::size_t num_rows);
   // Marks an attribute as missing in a row of the leaf.
   void set_missing_attribute(std::size_t attribute, std::size_t row);
-  // A field of a row, or that it is missing; every row needs one of these for every field.
+  // A field of a row, or that it is missing; every row needs one of these for every field but stored texts, which may be
+  // missing.
   void set_key(std::size_t field, std::size_t row, std::int64_t key);
-  void set_text(std::size_t field, std::size_t row, std::string_view text);
   void set_missing(std::size_t field, std::size_t row);
-  // Copies all fields and gaps of a row of another leaf.
+  // Copies all gaps and fields of a row of another leaf, but for stored texts.
   void copy_row(std::size_t row, const LeafFields& from, std::size_t from_row);
 
-  // Of the values as stored: value(attribute, row). Empty if nothing is missing and there are no fields. Throws
-  // InputError if the texts of the leaf take 2 GiB.
+  // Of the values as stored: value(attribute, row). Empty if nothing is missing and there are no fields.
   template <typename Value>
   std::vector<std::byte> finish(const Value& value) {
     for (AttributeGaps& gaps : find_gaps()) {
@@ -179,8 +177,7 @@ class LeafFieldsBuilder {
  private:
   struct FieldColumn {
     bool is_stored_text;
-    std::vector<std::int64_t> keys;
-    std::vector<std::string_view> texts;
+    std::vector<std::int64_t> keys;      // none of a stored text
     std::vector<std::uint64_t> missing;  // bitmap
     std::uint32_t num_missing = 0;
   };

@@ -25,13 +25,15 @@ std::size_t memory_of(std::initializer_list<std::size_t> parts, bool is_beside) 
 }  // namespace
 
 SlotArena::SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves,
-                     std::size_t num_nodes, PageSize pages, std::shared_ptr<TemporaryFiles> files)
+                     std::size_t num_nodes, PageSize pages, std::shared_ptr<TemporaryFiles> files,
+                     ArenaRoom room)
     : shape_(shape),
       files_(std::move(files)),
       blocks_(files_),
       node_bytes_(node_bytes_of(layout)),
-      node_capacity_(std::max(kRoomForNodes * num_nodes, kMinNodes)) {
-  const std::size_t capacity = std::max(kRoomForLeaves * num_leaves, kMinLeaves);
+      node_capacity_(room == ArenaRoom::none ? num_nodes : std::max(kRoomForNodes * num_nodes, kMinNodes)) {
+  const std::size_t capacity =
+      room == ArenaRoom::none ? num_leaves : std::max(kRoomForLeaves * num_leaves, kMinLeaves);
   const auto reserve = [&]<typename T>(PageBuffer<T>& slots, std::size_t size) {
     slots = PageBuffer<T>(0, size, pages, files_);
   };
@@ -44,6 +46,7 @@ SlotArena::SlotArena(const LeafShape& shape, const BoundLayout& layout, std::siz
   reserve(node_zone_maps_, node_capacity_ * kZoneVectors * shape_.zone_vector_bytes());
   if (shape_.has_labels) reserve(labels_, capacity);
   reserve(fields_, capacity);
+  if (shape_.has_texts) reserve(texts_, capacity);
   reserve(child_zones_, node_capacity_ * child_zones_layout().node_bytes());
   grow_leaves(num_leaves);
   grow_nodes(num_nodes);
@@ -53,6 +56,7 @@ SlotArena::~SlotArena() {
   if (files_ != nullptr) return;  // their blocks go with them
   for (std::byte* labels : labels_.span()) blocks_.free(labels);
   for (std::byte* fields : fields_.span()) blocks_.free(fields);
+  for (std::byte* texts : texts_.span()) blocks_.free(texts);
 }
 
 void SlotArena::require_all() const {
@@ -76,6 +80,7 @@ void SlotArena::discard_leaves(std::size_t first, std::size_t end) {
   for (std::size_t slot = first; slot < end; ++slot) {
     if (shape_.has_labels) blocks_.free(std::exchange(labels_[slot], nullptr));
     blocks_.free(std::exchange(fields_[slot], nullptr));
+    if (shape_.has_texts) blocks_.free(std::exchange(texts_[slot], nullptr));
   }
 }
 
@@ -109,6 +114,7 @@ void SlotArena::use_huge_pages() {
   node_zone_maps_.use_huge_pages();
   labels_.use_huge_pages();
   fields_.use_huge_pages();
+  texts_.use_huge_pages();
   child_zones_.use_huge_pages();
 }
 
@@ -119,6 +125,7 @@ void SlotArena::grow_leaves(std::size_t num_leaves) {
   codes_.grow(num_leaves * shape_.code_words() + kCodeWordsReadAtOnce);
   if (shape_.has_labels) labels_.grow(num_leaves);
   fields_.grow(num_leaves);
+  if (shape_.has_texts) texts_.grow(num_leaves);
   leaves_.grow(num_leaves);
 }
 
@@ -153,12 +160,19 @@ std::span<std::byte> SlotArena::allocate_labels(std::size_t slot, std::size_t te
   return {fresh, size};
 }
 
-void SlotArena::set_fields(std::size_t slot, std::span<const std::byte> bytes) {
+void SlotArena::set_block(std::byte*& block, std::span<const std::byte> bytes) {
   std::byte* const fresh = bytes.empty() ? nullptr : blocks_.allocate(bytes.size());
   std::ranges::copy(bytes, fresh);
-  blocks_.free(fields_[slot]);
-  fields_[slot] = fresh;
-  if (fresh != nullptr) has_fields_.store(true, std::memory_order_relaxed);
+  blocks_.free(std::exchange(block, fresh));
+}
+
+void SlotArena::set_fields(std::size_t slot, std::span<const std::byte> bytes) {
+  set_block(fields_[slot], bytes);
+  if (!bytes.empty()) has_fields_.store(true, std::memory_order_relaxed);
+}
+
+void SlotArena::set_texts(std::size_t slot, std::span<const std::byte> bytes) {
+  if (shape_.has_texts) set_block(texts_[slot], bytes);
 }
 
 void SlotArena::add_older_version(OlderVersion older) {

@@ -24,6 +24,7 @@
 #include "index/child_zones.h"
 #include "index/leaf_codes.h"
 #include "index/leaf_fields.h"
+#include "index/leaf_texts.h"
 #include "index/node_layout.h"
 #include "index/slot_source.h"
 
@@ -36,6 +37,7 @@ struct LeafShape {
   std::size_t value_bytes = sizeof(float);
   bool has_labels = false;
   std::size_t num_fields = 0;
+  bool has_texts = false;  // some field is a stored text
 
   std::size_t leaf_bytes() const { return num_attributes * leaf_rows * value_bytes; }
   std::size_t zone_vector_bytes() const { return num_attributes * value_bytes; }
@@ -50,12 +52,15 @@ inline std::size_t node_bytes_of(const BoundLayout& layout) {
   return (used + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
+enum class ArenaRoom : std::uint8_t { to_grow, none };
+
 class SlotArena {
  public:
-  // Allocates num_leaves and num_nodes zeroed slots, and reserves addresses for several times as many.
+  // Allocates num_leaves and num_nodes zeroed slots, and reserves addresses for several times as many, or for no others.
   // On small pages few slots cost little memory, but searches are slower. files: null for memory.
   SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves, std::size_t num_nodes,
-            PageSize pages = PageSize::huge, std::shared_ptr<TemporaryFiles> files = nullptr);
+            PageSize pages = PageSize::huge, std::shared_ptr<TemporaryFiles> files = nullptr,
+            ArenaRoom room = ArenaRoom::to_grow);
   ~SlotArena();
   SlotArena(const SlotArena&) = delete;
   SlotArena& operator=(const SlotArena&) = delete;
@@ -155,13 +160,20 @@ class SlotArena {
   // Replaces a leaf's labels by zeroed memory for labels with `text_bytes` of text, and returns it to be filled.
   std::span<std::byte> allocate_labels(std::size_t slot, std::size_t text_bytes);
 
-  // Gaps, filter and stored columns of a leaf; see index/leaf_fields.h. Empty bytes: there are none.
+  // Gaps, filter and stored columns of a leaf, but for stored texts; see index/leaf_fields.h. Empty bytes: there are none.
   LeafFields fields(std::size_t slot) const {
     require_fields(slot);
     return LeafFields(fields_[slot]);
   }
   void set_fields(std::size_t slot, std::span<const std::byte> bytes);
-  // Whether any leaf has had some, or may have some in the files.
+  // The stored texts of a leaf; see index/leaf_texts.h. Empty bytes: the index has none.
+  LeafTexts texts(std::size_t slot) const {
+    if (!shape_.has_texts) return {};
+    require_texts(slot);
+    return LeafTexts(texts_[slot]);
+  }
+  void set_texts(std::size_t slot, std::span<const std::byte> bytes);
+  // Whether any leaf has had fields or gaps, or may have some in the files.
   bool has_fields() const {
     return has_fields_.load(std::memory_order_relaxed) || (source_ != nullptr && source_->has_fields());
   }
@@ -199,16 +211,20 @@ class SlotArena {
   void require_fields(std::size_t slot) const {
     if (source_ != nullptr) source_->require_fields(slot);
   }
+  void require_texts(std::size_t slot) const {
+    if (source_ != nullptr) source_->require_texts(slot);
+  }
   void require_node(std::size_t slot) const {
     if (source_ != nullptr) source_->require_node(slot);
   }
+  void set_block(std::byte*& block, std::span<const std::byte> bytes);
   const std::uint32_t* label_ends(std::size_t slot) const {
     return reinterpret_cast<const std::uint32_t*>(labels_[slot]);
   }
 
   const LeafShape shape_;
   const std::shared_ptr<TemporaryFiles> files_;
-  ByteBlocks blocks_;  // of labels and fields
+  ByteBlocks blocks_;  // of labels, fields and texts
   const std::size_t node_bytes_;
   const std::size_t node_capacity_;
   std::size_t num_nodes_ = 0;
@@ -216,7 +232,7 @@ class SlotArena {
   PageBuffer<std::byte> values_, zone_maps_, nodes_, node_zone_maps_, child_zones_;
   PageBuffer<std::int64_t> ids_;
   PageBuffer<std::uint16_t> codes_;
-  PageBuffer<std::byte*> labels_, fields_;  // of blocks_
+  PageBuffer<std::byte*> labels_, fields_, texts_;  // of blocks_
   std::atomic<bool> has_fields_ = false;
   std::unique_ptr<SlotSource> source_;  // null: all slots are in memory
   std::vector<OlderVersion> older_versions_;

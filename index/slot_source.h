@@ -31,6 +31,7 @@ class SlotSource {
         leaves_(num_leaves),
         labels_(num_leaves),
         fields_(num_leaves),
+        texts_(num_leaves),
         nodes_(num_nodes) {}
   SlotSource(const SlotSource&) = delete;
   SlotSource& operator=(const SlotSource&) = delete;
@@ -68,6 +69,11 @@ class SlotSource {
     require_leaf(leaf);
     require(SlotKind::leaf, leaf, fields_, [&] { return read_fields(leaf); });
   }
+  void require_texts(std::size_t leaf) {
+    if (has_all()) return;
+    require_fields(leaf);
+    require(SlotKind::leaf, leaf, texts_, [&] { return read_texts(leaf); });
+  }
   void require_node(std::size_t node) {
     if (!has_all())
       require(SlotKind::node, node, nodes_, [&] { return read_node(node, is_beside(nodes_, node)); });
@@ -84,7 +90,7 @@ class SlotSource {
 
   // Slots that are not read any more are as if they had never been read.
   void forget_leaves(std::size_t first, std::size_t end) {
-    for (SlotsRead* slots : {&leaves_, &labels_, &fields_}) slots->forget(first, end);
+    for (SlotsRead* slots : {&leaves_, &labels_, &fields_, &texts_}) slots->forget(first, end);
     drop_leaves(first, end);
   }
   void forget_nodes(std::size_t first, std::size_t end) { nodes_.forget(first, end); }
@@ -105,6 +111,7 @@ class SlotSource {
   virtual std::uint64_t read_leaf(std::size_t leaf, bool is_beside) = 0;
   virtual std::uint64_t read_labels(std::size_t leaf) = 0;
   virtual std::uint64_t read_fields(std::size_t leaf) = 0;
+  virtual std::uint64_t read_texts(std::size_t leaf) = 0;
   virtual std::uint64_t read_node(std::size_t node, bool is_beside) = 0;
   virtual void will_need(SlotKind kind, std::size_t slot) = 0;
   // What was noted of leaves that are forgotten goes.
@@ -126,7 +133,7 @@ class SlotSource {
   }
 
   const bool has_fields_;
-  SlotsRead leaves_, labels_, fields_, nodes_;
+  SlotsRead leaves_, labels_, fields_, texts_, nodes_;
   std::mutex all_mutex_;
   std::atomic<bool> has_all_ = false;
   std::unique_ptr<SlotCache> cache_;

@@ -125,6 +125,7 @@ struct Snapshot : IndexMetadata, TreeRoot {
            static_cast<std::size_t>(which) * attributes.size();
   }
   LeafFields leaf_fields(std::size_t leaf) const { return arena->fields(leaf); }
+  LeafTexts leaf_texts(std::size_t leaf) const { return arena->texts(leaf); }
   const std::uint16_t* leaf_codes(std::size_t leaf) const { return std::as_const(*arena).codes(leaf); }
   const std::int64_t* leaf_ids(std::size_t leaf) const { return std::as_const(*arena).ids(leaf); }
   // row = leaf slot * leaf_rows + position in the leaf.

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/excerpt.h"
+#include "base/text_id.h"
 #include "culmen/error.h"
 #include "index/text_check.h"
 
@@ -42,17 +42,7 @@ void check_memory(const TableView& table) {
 // So that what writes the rows as CSV can be read back.
 void check_text_ids(const LabelsView& texts) {
   for (std::size_t row = 0; row + 1 < texts.offsets.size(); ++row)
-    if (texts[row].size() > kMaxTextIdBytes)
-      throw RowError(row, "the id has " + std::to_string(texts[row].size()) + " bytes, and at most " +
-                              std::to_string(kMaxTextIdBytes) +
-                              " can be an id: " + quote_excerpt(texts[row]));
-  const std::uint64_t first = texts.offsets.front();
-  const std::size_t nul =
-      std::string_view(texts.bytes.data() + first, texts.offsets.back() - first).find('\0');
-  if (nul == std::string_view::npos) return;
-  const auto end = std::ranges::upper_bound(texts.offsets, first + nul);
-  const auto row = static_cast<std::size_t>(end - texts.offsets.begin()) - 1;
-  throw RowError(row, "the id has a NUL character: " + quote_excerpt(texts[row]));
+    if (const std::string fault = fault_of_text_id(texts[row]); !fault.empty()) throw RowError(row, fault);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -17,11 +18,35 @@ namespace culmen {
 void require_text_ids(const Snapshot& snapshot);
 void require_erasable_numbers(const Snapshot& snapshot);
 
-// The rows of a version, which may be one with LoggedRows, in the order of their ids. A part of the version
-// (Snapshot::text_rows).
+// The rows of a tree in the order of their ids.
+std::vector<std::uint64_t> rows_by_ids(const Snapshot& tree);
+
+// The same, without those of some ids, as the files have the order, where they do; else as a list.
+class RowsInOrder {
+ public:
+  // `erased`: ids that ascend. Both must outlive this. Cost: nothing where files have the order, else that of rows_by_ids.
+  explicit RowsInOrder(const Snapshot& tree, std::span<const std::int64_t> erased = {});
+
+  const Snapshot& tree() const { return tree_; }
+  // The last row for whose text passes(text), as for those of all rows before it: those below `wanted`, and maybe the one that has
+  // it.
+  template <typename Passes>
+  std::optional<std::uint64_t> last_that(std::string_view wanted, const Passes& passes) const;
+
+ private:
+  std::uint64_t size() const { return order_ != nullptr ? order_->num_ids() : rows_.size(); }
+  bool is_erased(std::uint64_t place) const;
+  std::uint64_t row_at(std::uint64_t place) const;
+
+  const Snapshot& tree_;
+  const std::span<const std::int64_t> erased_;
+  const IdOrder* const order_;       // null: there is a list
+  std::vector<std::uint64_t> rows_;  // which has no erased ones
+};
+
+// Finds texts in a version, which may be one with LoggedRows. A part of the version (Snapshot::text_rows).
 class TextRows {
  public:
-  // Cost: a pass over the ids of all rows, and a sort.
   explicit TextRows(const Snapshot& version);
   TextRows(const TextRows&) = delete;
   TextRows& operator=(const TextRows&) = delete;
@@ -30,15 +55,12 @@ class TextRows {
   // What stands in for the largest text below this one; the smallest int64 if there is none.
   std::int64_t before(std::string_view text) const;
 
-  std::span<const std::uint64_t> rows() const { return rows_; }
-
  private:
   // The place of the last text for which passes(text), as for all before it.
   template <typename Passes>
   TextPlace last_that(std::string_view text, const Passes& passes) const;
 
-  const Snapshot& version_;
-  std::vector<std::uint64_t> rows_;
+  std::vector<RowsInOrder> trees_;  // one, or that of the files and what a log has added
 };
 
 }  // namespace culmen

@@ -128,7 +128,7 @@ void Verifier::check_ids() {
 
 // That the numbers which stand in for texts ascend as these do.
 void Verifier::check_texts() {
-  const std::span<const std::uint64_t> rows = s_.text_rows().rows();
+  const std::vector<std::uint64_t> rows = rows_by_ids(s_);
   for (std::size_t i = 1; i < rows.size(); ++i)
     if (s_.label(rows[i - 1]) >= s_.label(rows[i]))
       return fault("index", "the text of id " + s_.shown_id(rows[i - 1]) + " is not below that of " +
@@ -161,6 +161,10 @@ void Verifier::check_fields() {
     if (!of_fields.empty()) return fault(leaf_name(leaf), std::string(of_fields));
     const std::string_view of_gaps = fault_of_gaps(s_, leaf, fields);
     if (!of_gaps.empty()) fault(leaf_name(leaf), std::string(of_gaps));
+    if (!s_.arena->shape().has_texts) return;
+    const std::string_view of_texts =
+        fault_of_leaf_texts(s_.leaf_texts(leaf).bytes(), s_.leaf(leaf).num_rows, s_.fields);
+    if (!of_texts.empty()) fault(leaf_name(leaf), std::string(of_texts));
   });
 }
 

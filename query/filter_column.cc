@@ -6,6 +6,7 @@
 
 #include "base/calendar.h"
 #include "base/suggestion.h"
+#include "base/text_id.h"
 #include "culmen/error.h"
 #include "query/filter_words.h"
 #include "query/literal.h"
@@ -155,7 +156,8 @@ std::string fault_of_literal(const FilterColumn& column, const Literal& literal,
   const ColumnFormat& format = format_of(column, snapshot);
   const bool fits =
       is_number(literal) ? takes_number(format, literal) : takes_text(format, std::get<std::string>(literal));
-  if (fits) return {};
+  const bool is_text_id = column.kind == FilterColumn::Kind::id && format.type == ColumnType::text;
+  if (fits) return is_text_id ? fault_of_text_id(std::get<std::string>(literal)) : std::string();
   const bool holds_times = format.type == ColumnType::date || format.type == ColumnType::timestamp;
   if (const std::string* text = std::get_if<std::string>(&literal);
       text != nullptr && holds_times && begins_with_no_day(*text))

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/lock_isolated.h"
+#include "base/text_id.h"
 #include "index/text_rows.h"
 
 namespace culmen {
@@ -23,6 +24,7 @@ std::shared_ptr<const IdBitmap> looked_up(const std::vector<std::string>& texts,
 }  // namespace
 
 TextIds::TextIds(std::span<const std::string_view> texts) : texts_(texts.begin(), texts.end()) {
+  std::ranges::for_each(texts_, check_text_id);
   std::sort(texts_.begin(), texts_.end());
   texts_.erase(std::unique(texts_.begin(), texts_.end()), texts_.end());
 }

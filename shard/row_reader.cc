@@ -43,13 +43,10 @@ class RowReader::Rows {
     std::vector<Row> rows;
     while (rows.size() < most && part_ < parts_.size()) {
       const Part& part = parts_[part_];
-      const ReadSession session(*part.tree);
       if (leaf_ == leaves_.size()) {
         leave_part();
-      } else if (row_ == part.tree->leaf(leaves_[leaf_]).num_rows) {
-        leave_leaf();
       } else {
-        take_row(part, rows);
+        take_leaf(part, most, rows);
       }
     }
     return rows;
@@ -80,6 +77,14 @@ class RowReader::Rows {
     Predicate predicate = compile_filter(where, *tree);
     if (parts_.empty()) leaves_ = leaves_of(*tree);
     parts_.push_back({std::move(tree), std::move(predicate), std::move(logged)});
+  }
+
+  // Those rows of it that are wanted, in one session: within a limit of memory it is read once.
+  void take_leaf(const Part& part, std::size_t most, std::vector<Row>& rows) {
+    const ReadSession session(*part.tree);
+    const std::uint32_t num_rows = part.tree->leaf(leaves_[leaf_]).num_rows;
+    while (row_ < num_rows && rows.size() < most) take_row(part, rows);
+    if (row_ == num_rows) leave_leaf();
   }
 
   void take_row(const Part& part, std::vector<Row>& rows) {

@@ -21,7 +21,10 @@ bool equals_in_any_case(std::string_view text, std::string_view lower) {
 // Whether most texts can be told from a date at once.
 bool begins_like_a_date(std::string_view text) {
   constexpr std::size_t kYearDigits = 4;
-  return text.size() > kYearDigits && text[kYearDigits] == '-' && text[0] >= '0' && text[0] <= '9';
+  if (text.size() <= kYearDigits) return false;
+  if (text[0] != '+' && text[0] != '-') return text[kYearDigits] == '-' && text[0] >= '0' && text[0] <= '9';
+  const std::size_t end = text.find_first_not_of("0123456789", 1);  // of a year with a sign
+  return end != std::string_view::npos && end > kYearDigits && text[end] == '-';
 }
 
 }  // namespace

@@ -256,13 +256,13 @@ class FieldSource {
   }
 
   std::int64_t date(Random& random, double latent) const {
-    if (kind_ == 0) return random.between(-719'162, 2'932'896);  // 0001-01-01 to 9999-12-31
+    if (kind_ == 0) return static_cast<std::int32_t>(random.next());  // any that there is
     if (kind_ == 1) return 20'240;
     return 18'000 + static_cast<std::int64_t>(kind_ == 2 ? latent * 3000 : random.between(0, 90));
   }
 
   std::int64_t timestamp(Random& random, double latent) const {
-    if (kind_ == 0) return random.pick({kLowestInt, kHighestInt, std::int64_t{0}, std::int64_t{-1}});
+    if (kind_ == 0) return random.pick({kLowestInt + 1, kHighestInt, std::int64_t{0}, std::int64_t{-1}});
     std::int64_t ticks = 1;
     for (int unit = 0; unit < static_cast<int>(format_.unit); ++unit) ticks *= 1000;
     const auto seconds = kind_ == 1   ? random.between(1'700'000'000, 1'700'000'010)

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "base/number_text.h"
+#include "coding/answer_rows.h"
 #include "tools/answers.h"
 #include "tools/csv_cell.h"
 
@@ -14,9 +15,8 @@ std::string header(const Answers& answers) {
   return line + '\n';
 }
 
-std::string line_of(const Answers& answers, std::size_t query, std::size_t rank) {
+std::string line_of(const Answers& answers, std::size_t query, std::size_t rank, const Row& row) {
   const SearchResult& result = answers.results[query];
-  const Row row = result.row(rank);
   std::string line = answers.batch ? std::to_string(query + 1) + ',' : "";
   line += std::to_string(rank + 1) + ',' + text_cell(id_text(row, answers.info.id_type));
   line += ',' + number_text(result.hits[rank].score);
@@ -31,8 +31,8 @@ std::string line_of(const Answers& answers, std::size_t query, std::size_t rank)
 void write_csv(const Answers& answers, Output& out) {
   out.write(header(answers));
   for (std::size_t query = 0; query < answers.results.size(); ++query)
-    for (std::size_t rank = 0; rank < answers.results[query].hits.size(); ++rank)
-      out.write(line_of(answers, query, rank));
+    for_rows(answers.results[query],
+             [&](std::size_t rank, const Row& row) { out.write(line_of(answers, query, rank, row)); });
 }
 
 }  // namespace culmen::tools

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "coding/answer_rows.h"
 #include "coding/printable.h"
 #include "tools/answers.h"
 #include "tools/numbers.h"
@@ -54,8 +55,7 @@ std::vector<Column> columns_of(const Answers& answers, const SearchResult& resul
   for (const ShownColumn& column : answers.columns)
     values.push_back({name_cell(column.title), column.format.type == ColumnType::text, {}});
   const ValueType type = answers.info.value_type;
-  for (std::size_t i = 0; i < result.hits.size(); ++i) {
-    const Row row = result.row(i);
+  for_rows(result, [&](std::size_t i, const Row& row) {
     rank.cells.push_back(std::to_string(i + 1));
     id.cells.push_back(name_cell(id_text(row, answers.info.id_type)));
     score.cells.push_back(recognisable(result.hits[i].score, type));
@@ -64,7 +64,7 @@ std::vector<Column> columns_of(const Answers& answers, const SearchResult& resul
       const ShownColumn& column = answers.columns[c];
       values[c].cells.push_back(name_cell(readable_text(value_of(row, column), column.format, type)));
     }
-  }
+  });
   std::vector<Column> columns = {std::move(rank), std::move(id), std::move(score)};
   if (answers.info.has_labels) columns.push_back(std::move(label));
   columns.insert(columns.end(), values.begin(), values.end());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/lower_case.h"
+#include "coding/answer_json.h"
 #include "coding/any_index.h"
 #include "culmen/error.h"
 #include "culmen/row_reader.h"
@@ -37,9 +38,10 @@ std::string chosen_format(const ExportArguments& arguments) {
   const std::string ending = lower_case(std::filesystem::path(arguments.file).extension().string());
   if (ending.empty() || ending == ".csv") return "csv";
   if (ending == ".npy") return "npy";
+  if (ending == ".jsonl" || ending == ".ndjson") return "jsonl";
   throw InvalidArgument(
-      fmt::format("{}: cannot tell the format by the ending {}; known are .csv and .npy, and --format "
-                  "chooses one whatever the ending",
+      fmt::format("{}: cannot tell the format by the ending {}; known are .csv, .jsonl, .ndjson and .npy, "
+                  "and --format chooses one whatever the ending",
                   arguments.file, ending));
 }
 
@@ -65,12 +67,18 @@ std::uint64_t write_rows_as_csv(RowReader& reader, const std::vector<std::string
   return for_each_row(reader, [&](const Row& row) { out.write(csv_line(row, info, columns)); });
 }
 
+std::uint64_t write_rows_as_jsonl(RowReader& reader, const std::vector<std::string>& own,
+                                  const std::vector<ShownColumn>& columns, Output& out) {
+  const FlatRows rows(reader.info(), own, columns);
+  return for_each_row(reader, [&](const Row& row) { out.write(rows.text(row) + '\n'); });
+}
+
 // Ids and attributes: NumPy has no missing integers, and texts of one length only.
 std::vector<ShownColumn> numeric_columns(std::vector<ShownColumn> columns, bool all_are_named) {
   const auto field = std::ranges::find(columns, false, &ShownColumn::is_attribute);
   if (all_are_named && field != columns.end())
     throw InvalidArgument(fmt::format(
-        "npy holds ids and attributes, and \"{}\" is neither: leave it out of --show, or write csv",
+        "npy holds ids and attributes, and \"{}\" is neither: leave it out of --show, or write csv or jsonl",
         field->name));
   std::erase_if(columns, [](const ShownColumn& column) { return !column.is_attribute; });
   return columns;
@@ -113,14 +121,15 @@ ExitCode run(const ExportArguments& arguments, bool quiet) {
   if (format == "npy" && arguments.file.empty() && stdout_is_terminal())
     throw InvalidArgument("npy is binary: name a file, or use a pipe");
   RowReader reader = reader_of(arguments);
-  if (format == "npy") refuse_texts_in_npy(reader.schema().id_type, "csv");
+  if (format == "npy") refuse_texts_in_npy(reader.schema().id_type, "csv or jsonl");
   const std::vector<std::string> own = own_columns(reader.schema());
   std::vector<ShownColumn> columns = shown_columns(reader.info(), arguments.show, own);
   if (format == "npy") columns = numeric_columns(std::move(columns), arguments.show.has_value());
   const std::uint64_t num_rows = format == "npy" ? count_rows(arguments) : 0;
   Output out(arguments.file);
-  const std::uint64_t written = format == "npy" ? write_rows_as_npy(reader, num_rows, own, columns, out)
-                                                : write_rows_as_csv(reader, own, columns, out);
+  const std::uint64_t written = format == "npy"     ? write_rows_as_npy(reader, num_rows, own, columns, out)
+                                : format == "jsonl" ? write_rows_as_jsonl(reader, own, columns, out)
+                                                    : write_rows_as_csv(reader, own, columns, out);
   if (format == "npy" && written != num_rows)
     throw IoError(arguments.directory + " changed meanwhile: export it again");
   out.finish();
@@ -139,17 +148,21 @@ void add_export(Program& program) {
                      "File to write, completely or not at all (default: standard output)");
   command
       .add_option("--format", arguments->format,
-                  "Default: by the extension of FILE, else csv. npy: a structured array of ids and\n"
-                  "attributes (float64, NaN where they are missing), without labels and other columns")
-      ->check(CLI::IsMember({"csv", "npy"}));
+                  "Default: by the extension of FILE, else csv. jsonl: an object on each line, missing\n"
+                  "values null. npy: a structured array of ids and attributes (float64, NaN where they are\n"
+                  "missing), without labels and other columns")
+      ->check(CLI::IsMember({"csv", "jsonl", "npy"}));
   command.add_option("--where", arguments->where, "Only rows that pass, as of query")->type_name("FILTER");
   command.add_option("--show", arguments->show, "Columns to write, in this order (default: all)")
       ->type_name("A,B,...");
   add_quiet(command, program);
   command.footer(
-      "CSV has every digit, and build, insert and upsert read it back. Reads the index part by part, so it\n"
-      "takes some megabytes of memory for an index of any size. The order of the rows is not promised.\n\n"
+      "CSV and JSON Lines have every digit, and build, insert and upsert read them back. Reads the index "
+      "part\n"
+      "by part, so it takes some megabytes of memory for an index of any size. The order of the rows is not\n"
+      "promised.\n\n"
       "Examples:\n"
+      "  culmen export hotels.index hotels.jsonl\n"
       "  culmen export hotels.index hotels.csv\n"
       "  culmen export hotels.index cheap.npy --where \"price<=200\" --show price,rating");
   command.callback([&program, arguments] {

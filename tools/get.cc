@@ -1,11 +1,13 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "coding/any_index.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
@@ -23,35 +25,51 @@ namespace {
 
 struct GetArguments {
   std::string directory;
+  std::vector<std::string> words;
   IdArguments rows;
   std::optional<std::string> show;
   std::string output;
 };
 
+// "8, 9": up to ten of them, then how many more there are.
+std::string list_of_missing(const NamedIds& ids, const std::vector<std::size_t>& missing) {
+  constexpr std::size_t kMostShown = 10;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(kMostShown, missing.size()); ++i) {
+    const std::string id = ids.text(missing[i]);
+    list += (i > 0 ? ", " : "") + (ids.type == IdType::text ? quote_excerpt(id) : id);
+  }
+  const std::size_t num_more = missing.size() - std::min(kMostShown, missing.size());
+  return num_more == 0 ? list : fmt::format("{} and {} more", list, grouped(num_more));
+}
+
 ExitCode run(const GetArguments& arguments, bool quiet) {
   const std::string ending = std::filesystem::path(arguments.output).extension().string();
   if (!ending.empty() && ending != ".csv")
     throw InvalidArgument(fmt::format("-o {}: get writes CSV; name the file .csv", arguments.output));
-  if (arguments.rows.num_given() != 1)
-    throw InvalidArgument("say which rows: give one of --ids 1,2,... and --ids-file FILE");
+  if (arguments.rows.num_given() + static_cast<int>(!arguments.words.empty()) != 1)
+    throw InvalidArgument("say which rows: give their ids, or one of --ids 1,2,... and --ids-file FILE");
   const AnyIndex index = AnyIndex::open_on_touch(arguments.directory);
   const IndexInfo info = index.info();
-  const NamedIds ids = arguments.rows.read(info.id_type);
+  const NamedIds ids = arguments.words.empty() ? arguments.rows.read(info.id_type)
+                                               : ids_of_words(arguments.words, info.id_type);
   const std::vector<std::string> own = own_columns(index.schema());
   const std::vector<ShownColumn> columns = shown_columns(info, arguments.show, own);
   Output out(arguments.output);
   out.write(csv_header(own, columns));
-  std::uint64_t num_missing = 0;
-  for (const std::optional<Row>& row : index.get(ids)) {
-    if (row) {
-      out.write(csv_line(*row, info, columns));
+  const std::vector<std::optional<Row>> rows = index.get(ids);
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i]) {
+      out.write(csv_line(*rows[i], info, columns));
     } else {
-      ++num_missing;
+      missing.push_back(i);
     }
   }
   out.finish();
-  if (num_missing > 0 && !quiet)
-    say("{} of {} not in {}\n", grouped(num_missing), counted(ids.size(), "id"), arguments.directory);
+  if (!missing.empty() && !quiet)
+    say("{} of {} not in {}: {}\n", grouped(missing.size()), counted(ids.size(), "id"), arguments.directory,
+        list_of_missing(ids, missing));
   return ExitCode::ok;
 }
 
@@ -61,6 +79,7 @@ void add_get(Program& program) {
   CLI::App& command = *program.app.add_subcommand("get", "Print rows by their ids");
   const auto arguments = std::make_shared<GetArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
+  command.add_option("ID", arguments->words, "Rows with these ids; those that begin with - follow --");
   add_id_options(command, arguments->rows);
   command.add_option("--show", arguments->show, "Columns to print, in this order (default: all)")
       ->type_name("A,B,...");
@@ -70,8 +89,9 @@ void add_get(Program& program) {
   command.footer(
       "Writes CSV with every digit, a row per id in the order of the ids; culmen upsert reads it back. Ids "
       "that\n"
-      "are not in the index are skipped, and counted on standard error.\n\n"
+      "are not in the index are skipped, and named on standard error.\n\n"
       "Examples:\n"
+      "  culmen get hotels.index 1000001\n"
       "  culmen get hotels.index --ids 1000001,1000002\n"
       "  culmen get hotels.index --ids 1000003 -o row.csv");
   command.callback([&program, arguments] {

@@ -57,6 +57,14 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name, Id
   return ids;
 }
 
+std::int64_t number_of(std::string_view word, std::string_view option, IdType type) {
+  const std::optional<std::int64_t> id = parse_id(word, type);
+  if (!id)
+    throw InvalidArgument(
+        fmt::format("{}: expected {}, found {}", option, expected_of(type), quote_excerpt(word)));
+  return *id;
+}
+
 // A line of a file of texts that begins with a quote: a cell of CSV, which may go on in the next lines.
 std::string read_quoted(std::istream& in, std::string line, const std::string& place) {
   constexpr std::size_t kMaxBytes = 2 * kMaxTextIdBytes + 2;  // each one a quote
@@ -133,12 +141,15 @@ NamedIds parse_ids(std::string_view text, std::string_view option, IdType type) 
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view item = trimmed(text.substr(begin, end - begin));
     begin = end + 1;
-    const std::optional<std::int64_t> id = parse_id(item, type);
-    if (!id)
-      throw InvalidArgument(
-          fmt::format("{}: expected {}, found {}", option, expected_of(type), quote_excerpt(item)));
-    ids.numbers.push_back(*id);
+    ids.numbers.push_back(number_of(item, option, type));
   }
+  return ids;
+}
+
+NamedIds ids_of_words(const std::vector<std::string>& words, IdType type) {
+  if (type == IdType::text) return {.type = type, .texts = words};
+  NamedIds ids = {.type = type};
+  for (const std::string& word : words) ids.numbers.push_back(number_of(word, "ID", type));
   return ids;
 }
 

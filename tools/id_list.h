@@ -16,6 +16,9 @@ namespace culmen::tools {
 // "1,2,-5", of that option; of texts A-1,"b, c", with quotes as in CSV. Throws InvalidArgument.
 NamedIds parse_ids(std::string_view text, std::string_view option, IdType type);
 
+// Each word is an id. Throws InvalidArgument.
+NamedIds ids_of_words(const std::vector<std::string>& words, IdType type);
+
 // Reads a file with one id per line, and skips empty lines, or, if its name ends in .roaring, a bitmap in Roaring's
 // portable format. "-": lines from standard input. Throws IoError, InputError naming the line, or FormatError.
 NamedIds read_ids(const std::string& path, IdType type);

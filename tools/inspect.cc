@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/lower_case.h"
 #include "base/quoted.h"
 #include "coding/json_text.h"
 #include "coding/printable.h"
@@ -141,16 +143,52 @@ bool all_differ(const ColumnSummary& column, std::size_t num_rows) {
   return column.num_missing == 0 && num_rows > 1 && column.num_distinct == num_rows;
 }
 
-// Integers that all differ may be ids; if there are none, texts that do.
-std::vector<const ColumnSummary*> columns_of_ids(const std::vector<ColumnSummary>& columns,
-                                                 std::size_t num_rows) {
-  for (const ColumnType type : {ColumnType::integer, ColumnType::text}) {
-    std::vector<const ColumnSummary*> found;
-    for (const ColumnSummary& column : columns)
-      if (column.format.type == type && all_differ(column, num_rows)) found.push_back(&column);
-    if (!found.empty()) return found;
+// Whether a name ends with a word for ids, as hotel_id, hotelId and "Product SKU" do.
+bool is_named_like_ids(const std::string& name) {
+  constexpr std::array<std::string_view, 12> kWords = {"id",  "ids",  "key",  "uuid", "guid", "sku",
+                                                       "ean", "gtin", "isbn", "isin", "asin", "upc"};
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto is_letter = [&](char c) { return is_upper(c) || (c >= 'a' && c <= 'z'); };
+  const std::string lower = lower_case(name);
+  return std::ranges::any_of(kWords, [&](std::string_view word) {
+    if (!lower.ends_with(word)) return false;
+    const std::size_t start = name.size() - word.size();
+    return start == 0 || !is_letter(name[start - 1]) || (is_upper(name[start]) && !is_upper(name[start - 1]));
+  });
+}
+
+struct ColumnsOfIds {
+  std::vector<const ColumnSummary*> proposed;
+  std::vector<const ColumnSummary*> others;  // whose values all differ, too, but names say nothing
+
+  bool has(const ColumnSummary& column) const {
+    return std::ranges::find(proposed, &column) != proposed.end();
   }
-  return {};
+};
+
+// Integers and texts that all differ may be ids: those whose names say so, else integers, else texts.
+ColumnsOfIds columns_of_ids(const std::vector<ColumnSummary>& columns, std::size_t num_rows) {
+  std::vector<const ColumnSummary*> named, integers, texts;
+  for (const ColumnSummary& column : columns) {
+    const bool is_text = column.format.type == ColumnType::text;
+    if (!all_differ(column, num_rows) || !(is_text || column.format.type == ColumnType::integer)) continue;
+    (is_named_like_ids(column.name) ? named : is_text ? texts : integers).push_back(&column);
+  }
+  if (named.empty()) return {integers.empty() ? texts : integers, {}};
+  return {named, integers};
+}
+
+std::string text_of(const ColumnsOfIds& ids) {
+  std::string out, others;
+  for (const ColumnSummary* column : ids.proposed)
+    out += fmt::format("all values of {} differ{}:{}{} takes them as ids{}\n", printable(column->name),
+                       ids.others.empty() ? "" : ", and its name is one of ids",
+                       option_with("--id", column->name),
+                       column->format.type == ColumnType::text ? " --id-type text" : "",
+                       column->role == FieldRole::stored ? "; then --stored does not name them" : "");
+  for (const ColumnSummary* column : ids.others)
+    others += (others.empty() ? "" : ", ") + printable(column->name);
+  return others.empty() ? out : out + fmt::format("the values of {} differ, too\n", others);
 }
 
 std::string text_of(const Refused& refused, const std::string& input) {
@@ -182,11 +220,7 @@ std::string text(const InspectArguments& arguments, const Table& table,
     out += column.num_missing > 0 ? fmt::format("; {} missing\n", grouped(column.num_missing)) : "\n";
   }
   out += odd_cells_text(table, "");
-  for (const ColumnSummary* column : columns_of_ids(columns, table.num_rows))
-    out += fmt::format("all values of {} differ:{}{} takes them as ids{}\n", printable(column->name),
-                       option_with("--id", column->name),
-                       column->format.type == ColumnType::text ? " --id-type text" : "",
-                       column->role == FieldRole::stored ? "; then --stored does not name them" : "");
+  out += text_of(columns_of_ids(columns, table.num_rows));
   out += text_of(refused, arguments.input);
   const std::string line = build_line(arguments, table, columns);
   return out + (line.empty() ? std::string(kNothingToRank) : line + "\n");
@@ -194,7 +228,7 @@ std::string text(const InspectArguments& arguments, const Table& table,
 
 std::string json(const InspectArguments& arguments, const Table& table,
                  const std::vector<ColumnSummary>& columns, const Refused& refused) {
-  const std::vector<const ColumnSummary*> of_ids = columns_of_ids(columns, table.num_rows);
+  const ColumnsOfIds of_ids = columns_of_ids(columns, table.num_rows);
   Json problems = Json::array();
   for (const RejectedRow& row : refused.first)
     problems.push_back({{"line", row.line}, {"column", row.column}, {"problem", row.problem}});
@@ -207,7 +241,7 @@ std::string json(const InspectArguments& arguments, const Table& table,
                     {"distinct", column.num_distinct},
                     {"first", column.first},
                     {"last", column.last},
-                    {"may_be_ids", std::ranges::find(of_ids, &column) != of_ids.end()}});
+                    {"may_be_ids", of_ids.has(column)}});
   return json_text({{"rows", table.num_rows},
                     {"dialect", describe(table.dialect)},
                     {"columns", std::move(list)},

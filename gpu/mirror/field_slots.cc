@@ -27,7 +27,7 @@ class Gathered {
     starts_.reserve(leaves.size() + 1);
     starts_.push_back(0);
     for (const std::uint32_t slot : leaves)
-      starts_.push_back(starts_.back() + filter_bytes(snapshot.leaf_fields(slot), snapshot.fields));
+      starts_.push_back(starts_.back() + filter_bytes(snapshot.leaf_fields(slot)));
   }
 
   std::size_t num_bytes() const { return starts_.back(); }
@@ -74,7 +74,7 @@ FieldBytes FieldSlots::bytes_of(const Snapshot& snapshot, const SlotCounts& slot
   if (!are_needed(snapshot)) return {};
   FieldBytes bytes;
   for (const std::uint32_t slot : snapshot.order().leaves)
-    bytes.leaves += filter_bytes(snapshot.leaf_fields(slot), snapshot.fields);
+    bytes.leaves += filter_bytes(snapshot.leaf_fields(slot));
   if (slots.leaves < snapshot.leaf_slots)  // a part, about
     bytes.leaves = bytes.leaves / snapshot.leaf_slots * slots.leaves;
   bytes.leaves += slots.leaves * sizeof(const std::byte*);

@@ -1,5 +1,4 @@
-// FieldSlots: what predicates read on a device besides values and ids: the LeafFields of leaves, without stored texts,
-// and the child zones of nodes. As in SlotArrays, a slot is written when no version that a search may still be reading
+// FieldSlots: what predicates read on a device besides values and ids: the LeafFields of leaves and the child zones of nodes. As in SlotArrays, a slot is written when no version that a search may still be reading
 // refers to it.
 //
 // LeafFields have any length. They are in chunks of memory, each leaf at an address of its own; those of later versions

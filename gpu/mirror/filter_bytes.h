@@ -1,11 +1,9 @@
-// What filters read of a leaf's LeafFields: all but the stored texts, which are at the end, and the padding.
+// What filters read of a leaf's LeafFields: all but the padding.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 
-#include "index/field_key.h"
 #include "index/leaf_fields.h"
 
 namespace culmen::gpu {
@@ -13,7 +11,7 @@ namespace culmen::gpu {
 inline constexpr std::size_t kLeafFieldsAlignment = 16;
 
 // That many of the first bytes, a multiple of the alignment.
-inline std::size_t filter_bytes(const LeafFields& fields, std::span<const Field> columns) {
+inline std::size_t filter_bytes(const LeafFields& fields) {
   if (fields.empty()) return 0;
   const std::size_t num_rows = fields.num_rows(), bitmap_bytes = (num_rows + 63) / 64 * sizeof(std::uint64_t);
   std::size_t end = sizeof(LeafFieldsHeader) + fields.num_gaps() * sizeof(AttributeGaps) +
@@ -22,7 +20,7 @@ inline std::size_t filter_bytes(const LeafFields& fields, std::span<const Field>
   for (std::size_t f = 0; f < fields.num_fields(); ++f) {
     const FieldZone& zone = fields.zone(f);
     if (zone.missing != 0) end = std::max(end, zone.missing + bitmap_bytes);
-    if (!is_stored_text(columns[f])) end = std::max(end, zone.values + num_rows * zone.key_bytes);
+    end = std::max(end, zone.values + num_rows * zone.key_bytes);
   }
   return (end + kLeafFieldsAlignment - 1) / kLeafFieldsAlignment * kLeafFieldsAlignment;
 }

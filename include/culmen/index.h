@@ -132,10 +132,9 @@ class Index {
   [[nodiscard]] std::optional<Row> get(std::string_view text) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::string_view> texts) const;
   [[nodiscard]] bool contains(std::string_view text) const;
-  // What stands in for each text in this version. Changes may move it, so ask a snapshot(). Throws InvalidArgument for an index of other ids. Cost: some 20 looks at rows for each text, in the
-  // order of ids, which the first call in a version makes, or the first filter or cursor with a text: a pass over the ids of
-  // all rows, a sort, and 8 bytes a row. A writer's changes keep an order of their own, once made, so that such calls for the
-  // newest version need none.
+  // What stands in for each text in this version. Changes may move it, so ask a snapshot(). Throws InvalidArgument for an index of other ids. Cost: some 5 to 20 looks at rows for each text, in the
+  // order of ids, which the files have. In a version that is neither as it was read nor the newest one of a writer, the first call,
+  // or the first filter or cursor with a text, makes a list: a pass over the ids of all rows, a sort, and 8 bytes a row.
   [[nodiscard]] std::vector<TextPlace> find_texts(std::span<const std::string_view> texts) const;
   // The ids of all rows that pass a filter, ascending. Cost: a scan of what the filter tests, without the leaves whose minima
   // and maxima decide.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -138,6 +139,10 @@ struct SearchResult {
   [[nodiscard]] std::string label(std::size_t rank) const;
   [[nodiscard]] FieldValue field(std::size_t rank, std::string_view name) const;
   [[nodiscard]] Row row(std::size_t rank) const;
+  // Of the hits at these ranks, or of all: the whole rows, the labels. Within a limit of memory (OpenOptions::max_memory) a
+  // leaf with several of them is read once; row() and label() may read it for each.
+  [[nodiscard]] std::vector<Row> rows(std::span<const std::size_t> ranks) const;
+  [[nodiscard]] std::vector<std::string> labels() const;
 };
 
 // The id of a row as people know it: digits or, of IdType::text, the text.

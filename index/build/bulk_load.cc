@@ -258,7 +258,9 @@ void BulkLoader::cut_leaves() {
       leaves_.push_back({static_cast<std::uint32_t>(end - start), p, kNoId, 0});
     }
   }
-  allocate_tree(*snapshot_, leaves_.size(), page_size(), files_);
+  // Rows as they are given are not changed: where they are says nothing.
+  const ArenaRoom room = order_ == Arrangement::by_key ? ArenaRoom::to_grow : ArenaRoom::none;
+  allocate_tree(*snapshot_, leaves_.size(), page_size(), files_, room);
 }
 
 // By the two corners of the box around the leaf's rows: no sum of a row is outside those of the corners.

@@ -52,26 +52,34 @@ class FieldsLoader {
 
   void run() {
     for (std::size_t f = 0; f < coded_.size(); ++f) snapshot_.dictionaries[f] = coded_[f].dictionary;
-    tbb::enumerable_thread_specific<LeafFieldsBuilder> builders{
-        [this] { return LeafFieldsBuilder(table_.fields); }};
+    tbb::enumerable_thread_specific<Builders> builders{[this] { return Builders(table_.fields); }};
     tbb::parallel_for(std::uint64_t{0}, snapshot_.num_leaves, [&](std::uint64_t leaf) {
       visit_value_type(snapshot_, [&]<typename T>(T) { write_leaf<T>(leaf, builders.local()); });
     });
   }
 
  private:
+  struct Builders {
+    explicit Builders(std::span<const Field> of) : fields(of), texts(of) {}
+
+    LeafFieldsBuilder fields;
+    LeafTextsBuilder texts;
+  };
+
   template <typename T>
-  void write_leaf(std::uint64_t leaf, LeafFieldsBuilder& builder) {
+  void write_leaf(std::uint64_t leaf, Builders& builders) {
     std::vector<std::uint64_t> rows(snapshot_.leaf(leaf).num_rows);
     for (std::uint32_t r = 0; r < rows.size(); ++r) rows[r] = row_of_(leaf, r);
-    builder.start(rows.size());
-    add_gaps(rows, builder);
-    for (std::size_t f = 0; f < table_.fields.size(); ++f) add_field(f, rows, builder);
+    builders.fields.start(rows.size());
+    builders.texts.start(rows.size());
+    add_gaps(rows, builders.fields);
+    for (std::size_t f = 0; f < table_.fields.size(); ++f) add_field(f, rows, builders);
     const T* values = snapshot_.leaf_values<T>(leaf);
     const auto stride = static_cast<std::size_t>(snapshot_.leaf_rows);
-    snapshot_.arena->set_fields(leaf, builder.finish([&](std::size_t attribute, std::size_t row) {
+    snapshot_.arena->set_fields(leaf, builders.fields.finish([&](std::size_t attribute, std::size_t row) {
       return static_cast<double>(values[attribute * stride + row]);
     }));
+    snapshot_.arena->set_texts(leaf, builders.texts.finish());
   }
 
   void add_gaps(const std::vector<std::uint64_t>& rows, LeafFieldsBuilder& builder) const {
@@ -84,15 +92,15 @@ class FieldsLoader {
     }
   }
 
-  void add_field(std::size_t f, const std::vector<std::uint64_t>& rows, LeafFieldsBuilder& builder) const {
+  void add_field(std::size_t f, const std::vector<std::uint64_t>& rows, Builders& builders) const {
     const FieldRows read = read_coded_field(table_, f, coded_[f], rows);
     for (std::size_t r = 0; r < rows.size(); ++r)
       if (!read.missing.empty() && read.missing[r]) {
-        builder.set_missing(f, r);
+        builders.fields.set_missing(f, r);
       } else if (is_stored_text(table_.fields[f])) {
-        builder.set_text(f, r, read.texts[r]);
+        builders.texts.set_text(f, r, read.texts[r]);
       } else {
-        builder.set_key(f, r, read.keys[r]);
+        builders.fields.set_key(f, r, read.keys[r]);
       }
   }
 

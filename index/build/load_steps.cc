@@ -66,7 +66,7 @@ std::vector<PartitionRange> partition_ranges(std::span<const std::uint64_t> firs
 }
 
 void allocate_tree(Snapshot& s, std::size_t num_leaves, PageSize pages,
-                   const std::shared_ptr<TemporaryFiles>& files) {
+                   const std::shared_ptr<TemporaryFiles>& files, ArenaRoom room) {
   s.num_nodes = 0;
   s.height = 0;
   for (std::size_t width = num_leaves; width > 0; width = width == 1 ? 0 : width) {
@@ -85,7 +85,8 @@ void allocate_tree(Snapshot& s, std::size_t num_leaves, PageSize pages,
     s.arena->grow_leaves(num_leaves);
     s.arena->grow_nodes(s.num_nodes);
   } else {
-    s.arena = std::make_shared<SlotArena>(s.leaf_shape(), s.layout, num_leaves, s.num_nodes, pages, files);
+    s.arena =
+        std::make_shared<SlotArena>(s.leaf_shape(), s.layout, num_leaves, s.num_nodes, pages, files, room);
   }
 }
 

@@ -25,9 +25,10 @@ std::shared_ptr<Snapshot> start_snapshot(const FilledTable& table, const BuildOp
 std::vector<PartitionRange> partition_ranges(std::span<const std::uint64_t> first_rows, int leaf_rows);
 
 // Allocates zeroed slots for num_leaves leaves and the nodes above them: level 1 first, the root last. If the snapshot
-// has an arena with enough room, grows that one. files: of a new arena.
+// has an arena with enough room, grows that one. files, room: of a new arena.
 void allocate_tree(Snapshot& snapshot, std::size_t num_leaves, PageSize pages = PageSize::huge,
-                   const std::shared_ptr<TemporaryFiles>& files = nullptr);
+                   const std::shared_ptr<TemporaryFiles>& files = nullptr,
+                   ArenaRoom room = ArenaRoom::to_grow);
 
 // Writes all nodes above level 1, without the zone maps of nodes (index/node_zone_map.h).
 void stack_levels(Snapshot& snapshot);

@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
@@ -32,15 +33,27 @@ ZSTD_DCtx* decompressor() {
   return context.get();
 }
 
-// Appends a frame of fewer bytes than the text has; or nothing, and returns 0.
+// Appends a frame that decompressors skip, of so many bytes or a few more.
+void append_skippable(std::size_t num_bytes, std::vector<std::byte>& bytes) {
+  const std::uint32_t header[] = {ZSTD_MAGIC_SKIPPABLE_START, 0};
+  const auto zeros = static_cast<std::uint32_t>(std::max(num_bytes, sizeof header) - sizeof header);
+  const std::size_t first = bytes.size();
+  bytes.resize(first + sizeof header + zeros);
+  std::memcpy(bytes.data() + first, header, sizeof header);
+  std::memcpy(bytes.data() + first + sizeof *header, &zeros, sizeof zeros);
+}
+
+// Appends fewer bytes than the text has; or nothing, and returns 0.
 std::uint32_t append_compressed(std::span<const std::byte> text, std::vector<std::byte>& bytes) {
   const std::size_t first = bytes.size();
   bytes.resize(first + text.size() - 1);
   std::size_t size = ZSTD_compressCCtx(compressor(), bytes.data() + first, text.size() - 1, text.data(),
                                        text.size(), kLevel);
-  if (ZSTD_isError(size) != 0 || text.size() > most_text_bytes(size)) size = 0;
+  if (ZSTD_isError(size) != 0) size = 0;
   bytes.resize(first + size);
-  return static_cast<std::uint32_t>(size);
+  const std::size_t fewest = fewest_packed_bytes(text.size());
+  if (size > 0 && size < fewest) append_skippable(fewest - size, bytes);
+  return static_cast<std::uint32_t>(bytes.size() - first);
 }
 
 }  // namespace
@@ -80,7 +93,7 @@ std::optional<PackedTexts> take_texts(std::span<const std::byte>& bytes, std::si
   const auto packed_bytes = load<std::uint32_t>(bytes.data());
   bytes = bytes.subspan(sizeof packed_bytes);
   if (packed_bytes > bytes.size() || packed_bytes > texts.text_bytes() ||
-      texts.text_bytes() > most_text_bytes(packed_bytes))
+      packed_bytes < fewest_packed_bytes(texts.text_bytes()))
     return std::nullopt;
   texts.packed = bytes.first(packed_bytes);
   bytes = bytes.subspan(packed_bytes);

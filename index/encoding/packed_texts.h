@@ -12,9 +12,11 @@
 
 namespace culmen::encoding {
 
-// No writer compresses further: so a short file cannot make a reader allocate any amount of memory.
-constexpr std::uint64_t most_text_bytes(std::uint64_t packed_bytes) {
-  return (std::uint64_t{1} << 20) + 256 * packed_bytes;
+// So a short file cannot make a reader allocate any amount of memory. Texts that zstd makes shorter than that are followed by
+// zeros.
+constexpr std::uint64_t fewest_packed_bytes(std::uint64_t text_bytes) {
+  constexpr std::uint64_t kFree = std::uint64_t{1} << 20, kMostRatio = 256;
+  return text_bytes <= kFree ? 1 : (text_bytes - kFree + kMostRatio - 1) / kMostRatio;
 }
 
 // Appends them. `ends`: of each text, from the first byte of `text` on; at least one.
@@ -27,8 +29,8 @@ struct PackedTexts {
   std::uint32_t text_bytes() const { return ends.back(); }
 };
 
-// Reads the `count` texts that `bytes` begins with, and takes them away. Returns nothing if they do not lie within the bytes, or are 4 GiB or
-// more than most_text_bytes.
+// Reads the `count` texts that `bytes` begins with, and takes them away. Returns nothing if they do not lie within the bytes, are 4 GiB, or
+// have fewer than fewest_packed_bytes.
 std::optional<PackedTexts> take_texts(std::span<const std::byte>& bytes, std::size_t count);
 
 // Writes text_bytes() bytes. Returns false if the frame is damaged.

@@ -8,10 +8,8 @@
 #include <optional>
 #include <type_traits>
 
-#include "culmen/error.h"
 #include "index/encoding/encode.h"
 #include "index/encoding/packed_column.h"
-#include "index/encoding/packed_texts.h"
 #include "index/field_key.h"
 
 namespace culmen::storage {
@@ -66,9 +64,8 @@ class FieldEncoder {
     append(misses_all ? MissingRows::all : missing != nullptr ? MissingRows::some : MissingRows::none);
     if (misses_all) return;
     if (missing != nullptr) append_bitmap(missing);
-    if (is_stored_text(field)) {
-      append_texts(zone);
-    } else if (is_floating(field)) {
+    if (is_stored_text(field)) return;
+    if (is_floating(field)) {
       append_keys<double>(f);
     } else {
       append_keys<std::int64_t>(f);
@@ -85,13 +82,6 @@ class FieldEncoder {
   void append_bitmap(const std::uint64_t* bitmap) {
     const auto* bytes = reinterpret_cast<const std::byte*>(bitmap);
     payload_.insert(payload_.end(), bytes, bytes + bitmap_bytes(leaf_.num_rows()));
-  }
-
-  void append_texts(const FieldZone& zone) {
-    const std::byte* ends = leaf_.packed_keys(zone);
-    const std::size_t num_rows = leaf_.num_rows();
-    encoding::encode_texts({reinterpret_cast<const std::uint32_t*>(ends), num_rows},
-                           ends + num_rows * sizeof(std::uint32_t), payload_);
   }
 
   // Of the rows that have one. T: double or std::int64_t.
@@ -175,26 +165,9 @@ bool FieldDecoder::take_field(std::size_t f) {
   if (which == MissingRows::some && num_present == 0) return false;
   for (std::size_t row = 0; row < num_rows_; ++row)
     if (is_missing(row)) builder_.set_missing(f, row);
-  if (num_present == 0) return true;
-  if (is_stored_text(fields_[f])) return take_texts_of(f);
+  if (num_present == 0 || is_stored_text(fields_[f])) return true;
   return is_floating(fields_[f]) ? take_keys<double>(f, num_present)
                                  : take_keys<std::int64_t>(f, num_present);
-}
-
-bool FieldDecoder::take_texts_of(std::size_t f) {
-  const std::optional<encoding::PackedTexts> texts = encoding::take_texts(rest_, num_rows_);
-  if (!texts) return false;
-  std::vector<std::byte>& bytes = texts_.emplace_back(texts->text_bytes());
-  if (!encoding::unpack(*texts, bytes.data())) return false;
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  std::size_t start = 0;
-  for (std::size_t row = 0; row < num_rows_; ++row) {
-    const std::size_t size = texts->ends[row] - start;
-    if (is_missing(row) && size > 0) return false;
-    builder_.set_text(f, row, text.substr(start, size));
-    start += size;
-  }
-  return true;
 }
 
 template <typename T>
@@ -221,17 +194,12 @@ std::string_view FieldDecoder::decode(std::span<const std::byte> payload, std::s
   rest_ = payload;
   num_rows_ = num_rows;
   missing_.assign((num_rows + 63) / 64, 0);
-  texts_.clear();
   builder_.start(num_rows);
   if (!take_gaps()) return "the gaps of an attribute are wrong";
   for (std::size_t f = 0; f < fields_.size(); ++f)
     if (!take_field(f)) return "the values of a field are wrong";
   if (rest_.size() != encoding::kReadAhead) return "the fields are too short or too long";
-  try {
-    leaf_fields = builder_.finish(value);
-  } catch (const InputError&) {
-    return "the fields are too short or too long";
-  }
+  leaf_fields = builder_.finish(value);
   return {};
 }
 

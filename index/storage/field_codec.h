@@ -38,7 +38,6 @@ class FieldDecoder {
   bool take_gaps();
   bool take_field(std::size_t field);
   bool take_bitmap();
-  bool take_texts_of(std::size_t field);
   template <typename T>
   bool take_keys(std::size_t field, std::size_t num_present);
   template <typename T>
@@ -53,8 +52,6 @@ class FieldDecoder {
   std::span<const std::byte> rest_;  // of the payload
   std::size_t num_rows_ = 0;
   std::vector<std::uint64_t> missing_;  // a bitmap of rows
-  std::vector<std::vector<std::byte>>
-      texts_;  // of the fields that are stored texts, until the builder copies them
 };
 
 }  // namespace culmen::storage

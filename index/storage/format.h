@@ -18,7 +18,7 @@ namespace culmen::storage {
 static_assert(std::endian::native == std::endian::little,
               "index files are little-endian and are read without conversion");
 
-inline constexpr std::uint32_t kFormatVersion = 10;
+inline constexpr std::uint32_t kFormatVersion = 11;
 // The alignment of frames, and of the sections of a leaf: a cache line, any vector.
 inline constexpr std::uint64_t kAlignment = 64;
 
@@ -33,11 +33,14 @@ enum class FileKind : std::uint16_t {
   partitions = 4,
   fields = 5,
   dictionaries = 6,
-  ids = 7
+  ids = 7,
+  texts = 8
 };
 inline constexpr std::array kFileKinds = {FileKind::leaves,     FileKind::nodes,  FileKind::labels,
                                           FileKind::partitions, FileKind::fields, FileKind::dictionaries,
-                                          FileKind::ids};
+                                          FileKind::ids,        FileKind::texts};
+// Those with a frame for each leaf, besides the leaves themselves.
+inline constexpr std::array kFilesByLeaf = {FileKind::labels, FileKind::fields, FileKind::texts};
 inline constexpr EnumNames<FileKind, kFileKinds.size()> kFileKindNames = {
     "kind of file",
     {{{"leaves", FileKind::leaves},
@@ -46,7 +49,8 @@ inline constexpr EnumNames<FileKind, kFileKinds.size()> kFileKindNames = {
       {"partitions", FileKind::partitions},
       {"fields", FileKind::fields},
       {"dictionaries", FileKind::dictionaries},
-      {"ids", FileKind::ids}}}};
+      {"ids", FileKind::ids},
+      {"texts", FileKind::texts}}}};
 
 inline constexpr std::uint32_t kFrameMagic = 0x4b4c4243;  // "CBLK"
 inline constexpr std::uint16_t kFileHeaderLevel = 0xffff;
@@ -90,7 +94,14 @@ struct LeafRecord {
   std::uint32_t partition = 0;
   LeafFrame labels = {};
   LeafFrame fields = {};
+  LeafFrame texts = {};
 };
+
+// The part of something that has one for each of kFilesByLeaf.
+template <typename Parts>
+auto& part_of(Parts& parts, FileKind kind) {
+  return kind == FileKind::labels ? parts.labels : kind == FileKind::fields ? parts.fields : parts.texts;
+}
 
 // The sections of a node's payload: the node, its zone map, its child zones. All but the first are as in memory.
 struct NodeSections {

@@ -15,6 +15,7 @@
 
 #include "index/encoding/encode.h"
 #include "index/encoding/packed_column.h"
+#include "index/storage/id_order_file.h"
 #include "index/storage/log_format.h"
 
 namespace culmen::storage {
@@ -34,10 +35,6 @@ std::uint64_t entry_of(std::int64_t id, std::uint64_t leaf, std::uint64_t seed) 
   return std::uint64_t{tag_of(id, seed)} << kLeafBits | leaf;
 }
 
-std::span<const std::int64_t> ids_of(const Snapshot& s, std::uint32_t leaf) {
-  return {s.leaf_ids(leaf), s.leaf(leaf).num_rows};
-}
-
 // In order. Entries are first distributed by their upper bits, of which all values are about equally frequent: what is
 // then sorted at a time is in memory, wherever all of them are.
 PageBuffer<std::uint64_t> entries_of(const Snapshot& s, std::uint64_t seed) {
@@ -46,7 +43,7 @@ PageBuffer<std::uint64_t> entries_of(const Snapshot& s, std::uint64_t seed) {
   const std::vector<std::uint32_t>& leaves = s.order().leaves;
   const auto each_entry = [&](const auto& use) {
     for (std::size_t number = 0; number < leaves.size(); ++number)
-      for (const std::int64_t id : ids_of(s, leaves[number])) use(entry_of(id, number, seed));
+      for (const std::int64_t id : ids_of_leaf(s, leaves[number])) use(entry_of(id, number, seed));
   };
   const auto bucket_of = [](std::uint64_t entry) { return entry >> (64 - kBucketBits); };
   std::array<std::uint64_t, kBuckets> ends{};
@@ -64,7 +61,16 @@ PageBuffer<std::uint64_t> entries_of(const Snapshot& s, std::uint64_t seed) {
   return entries;
 }
 
-// Of a set of entries, in any order: two sets of the same sum are the same, unless somebody sought them.
+std::uint64_t mixed(std::uint64_t entry, std::uint64_t seed) {
+  return checksum_of(std::as_bytes(std::span(&entry, 1)), seed);
+}
+
+}  // namespace
+
+std::span<const std::int64_t> ids_of_leaf(const Snapshot& s, std::uint64_t leaf) {
+  return {s.leaf_ids(leaf), s.leaf(leaf).num_rows};
+}
+
 std::uint64_t sum_over(std::uint64_t count, const std::function<std::uint64_t(std::uint64_t)>& sum_of) {
   using Range = tbb::blocked_range<std::uint64_t>;
   return tbb::parallel_reduce(
@@ -75,12 +81,6 @@ std::uint64_t sum_over(std::uint64_t count, const std::function<std::uint64_t(st
       },
       std::plus<>());
 }
-
-std::uint64_t mixed(std::uint64_t entry, std::uint64_t seed) {
-  return checksum_of(std::as_bytes(std::span(&entry, 1)), seed);
-}
-
-}  // namespace
 
 // The tags, then the leaves.
 void encode_ids(std::span<const std::uint64_t> entries, std::vector<std::byte>& payload) {
@@ -113,6 +113,7 @@ std::uint64_t most_id_bytes() {
 }
 
 void write_ids(const Snapshot& snapshot, const Uuid& uuid, FrameFileWriter& file) {
+  if (snapshot.id_type == IdType::text) return write_id_order(snapshot, file);
   const PageBuffer<std::uint64_t> entries = entries_of(snapshot, frame_seed(uuid));
   write_sized_frames(
       num_id_frames(entries.size()), most_id_bytes(),
@@ -123,77 +124,39 @@ void write_ids(const Snapshot& snapshot, const Uuid& uuid, FrameFileWriter& file
       file);
 }
 
+std::shared_ptr<const FiledIds> open_ids(const Manifest& manifest, FrameFileReader file, Loading loading,
+                                         bool keeps_frames) {
+  if (manifest.id_type == IdType::text)
+    return std::make_shared<const IdOrderFile>(manifest, std::move(file), loading, keeps_frames);
+  return std::make_shared<const IdFile>(manifest, std::move(file), loading, keeps_frames);
+}
+
 IdFile::IdFile(const Manifest& manifest, FrameFileReader file, Loading loading, bool keeps_frames)
-    : num_rows_(manifest.num_rows),
-      num_frames_(num_id_frames(manifest.num_rows)),
-      num_leaves_(manifest.num_leaves),
+    : num_leaves_(manifest.num_leaves),
       seed_(frame_seed(manifest.snapshot.uuid)),
-      keeps_frames_(keeps_frames),
-      file_(std::move(file)),
-      directory_(num_frames_, most_id_bytes(), file_) {
-  directory_.start();
-  // Pages cost nothing until they are written, and a file that lies about its length fails before that.
-  entries_ = PageBuffer<std::uint64_t>(manifest.num_rows, manifest.num_rows,
-                                       loading == Loading::whole ? PageSize::huge : PageSize::small);
-  read_ = std::make_unique<SlotsRead>(num_frames_);
-  if (loading == Loading::on_touch) return;
-  directory_.check_all();
-  file_.read(0, num_frames_, directory_.extents(), [this](std::uint64_t number, const std::byte* payload) {
-    read_->require(number, [&] {
-      take(number, {payload, directory_.extent(number).payload_bytes}, kept(number));
-    });
-  });
-}
-
-std::uint64_t IdFile::num_entries(std::uint64_t frame) const {
-  return std::min(kIdsPerFrame, num_rows_ - frame * kIdsPerFrame);
-}
-
-std::span<std::uint64_t> IdFile::kept(std::uint64_t number) const {
-  return entries_.span().subspan(number * kIdsPerFrame, num_entries(number));
-}
-
-void IdFile::take(std::uint64_t number, std::span<const std::byte> payload,
-                  std::span<std::uint64_t> entries) const {
-  const auto has_leaf = [&](std::uint64_t entry) {
-    return (entry & std::numeric_limits<std::uint32_t>::max()) < num_leaves_;
-  };
-  if (!decode_ids(payload, entries) || !std::ranges::is_sorted(entries) ||
-      !std::ranges::all_of(entries, has_leaf))
-    throw_damaged(file_.path(), directory_.extent(number).offset + sizeof(FrameHeader),
-                  "ids are not in order, or in a leaf that does not exist");
-}
-
-void IdFile::read_frame(std::uint64_t number, std::span<std::uint64_t> entries) const {
-  const FrameExtent extent = directory_.extent(number);
-  file_.read_one(number, extent, [&](const std::byte* payload) {
-    take(number, {payload, extent.payload_bytes}, entries);
-  });
-}
-
-std::span<const std::uint64_t> IdFile::frame(std::uint64_t number) const {
-  read_->require(number, [&] { read_frame(number, kept(number)); });
-  return kept(number);
-}
-
-std::span<const std::uint64_t> IdFile::frame(std::uint64_t number, Frame& mine) const {
-  if (keeps_frames_) return frame(number);
-  const std::span<std::uint64_t> entries(mine.data(), num_entries(number));
-  read_frame(number, entries);
-  return entries;
-}
+      entries_(
+          manifest.num_rows, most_id_bytes(), std::move(file), loading, keeps_frames,
+          [num_leaves = manifest.num_leaves](std::span<const std::byte> payload,
+                                             std::span<std::uint64_t> entries) {
+            const auto has_leaf = [&](std::uint64_t entry) {
+              return (entry & std::numeric_limits<std::uint32_t>::max()) < num_leaves;
+            };
+            return decode_ids(payload, entries) && std::ranges::is_sorted(entries) &&
+                   std::ranges::all_of(entries, has_leaf);
+          },
+          "ids are not in order, or in a leaf that does not exist") {}
 
 // The first frame whose last tag is at least this one: by interpolation, since tags are spread evenly. Each step takes a frame
 // out of the search, whatever the frames hold.
-std::uint64_t IdFile::first_frame_with(std::uint32_t tag, Frame& mine) const {
-  std::uint64_t first = 0, end = num_frames_;
+std::uint64_t IdFile::first_frame_with(std::uint32_t tag, Entries::Frame& mine) const {
+  std::uint64_t first = 0, end = entries_.num_frames();
   std::uint64_t below = 0,
                 above = std::numeric_limits<std::uint32_t>::max();  // tags on both sides of the frames
   while (first < end) {
     const auto share = static_cast<double>(tag - below) / static_cast<double>(above - below + 1);
     const auto step = static_cast<std::uint64_t>(share * static_cast<double>(end - first));
     const std::uint64_t middle = std::min(first + step, end - 1);
-    const std::span<const std::uint64_t> entries = frame(middle, mine);
+    const std::span<const std::uint64_t> entries = entries_.frame(middle, mine);
     if (tag_in(entries.back()) < tag) {
       first = middle + 1;
       below = tag_in(entries.back());
@@ -209,10 +172,10 @@ std::uint64_t IdFile::first_frame_with(std::uint32_t tag, Frame& mine) const {
 
 std::vector<std::uint32_t> IdFile::leaves_with(std::int64_t id) const {
   const std::uint32_t tag = tag_of(id, seed_);
-  Frame mine;  // NOLINT(cppcoreguidelines-pro-type-member-init): 8 KiB, most often not used
+  Entries::Frame mine;  // NOLINT(cppcoreguidelines-pro-type-member-init): 8 KiB, most often not used
   std::vector<std::uint32_t> leaves;
-  for (std::uint64_t number = first_frame_with(tag, mine); number < num_frames_; ++number) {
-    const std::span<const std::uint64_t> entries = frame(number, mine);
+  for (std::uint64_t number = first_frame_with(tag, mine); number < entries_.num_frames(); ++number) {
+    const std::span<const std::uint64_t> entries = entries_.frame(number, mine);
     auto entry = std::ranges::lower_bound(entries, tag, {}, tag_in);
     for (; entry != entries.end() && tag_in(*entry) == tag; ++entry)
       leaves.push_back(static_cast<std::uint32_t>(*entry));
@@ -222,25 +185,21 @@ std::vector<std::uint32_t> IdFile::leaves_with(std::int64_t id) const {
 }
 
 void IdFile::check_all(const Snapshot& s) const {
-  tbb::parallel_for(std::uint64_t{0}, num_frames_,
-                    [&](std::uint64_t number) { static_cast<void>(frame(number)); });
-  directory_.check_all();
-  file_.check_digest();
+  entries_.read_all();
   const auto in_frame = [&](std::uint64_t number) {
     std::uint64_t sum = 0;
-    for (const std::uint64_t entry : frame(number)) sum += mixed(entry, seed_);
+    for (const std::uint64_t entry : entries_.frame(number)) sum += mixed(entry, seed_);
     return sum;
   };
   const auto in_leaf = [&](std::uint64_t leaf) {
     std::uint64_t sum = 0;
-    for (const std::int64_t id : ids_of(s, static_cast<std::uint32_t>(leaf)))
-      sum += mixed(entry_of(id, leaf, seed_), seed_);
+    for (const std::int64_t id : ids_of_leaf(s, leaf)) sum += mixed(entry_of(id, leaf, seed_), seed_);
     return sum;
   };
-  bool good = sum_over(num_frames_, in_frame) == sum_over(num_leaves_, in_leaf);
-  for (std::uint64_t number = 1; number < num_frames_; ++number)
-    good &= frame(number - 1).back() <= frame(number).front();
-  if (!good) throw_damaged(file_.path(), kFirstFrameOffset, "the ids are not those of the rows");
+  bool good = sum_over(entries_.num_frames(), in_frame) == sum_over(num_leaves_, in_leaf);
+  for (std::uint64_t number = 1; number < entries_.num_frames(); ++number)
+    good &= entries_.frame(number - 1).back() <= entries_.frame(number).front();
+  if (!good) throw_damaged(entries_.file().path(), kFirstFrameOffset, "the ids are not those of the rows");
 }
 
 }  // namespace culmen::storage

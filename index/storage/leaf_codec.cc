@@ -41,7 +41,8 @@ bool decode_column(std::span<const std::byte>& bytes, std::size_t num_rows, std:
 // Rows and partition, then where the leaf's frames are in the files that the index has.
 std::size_t LeafCodec::record_bytes() const {
   return 2 * sizeof(std::uint32_t) +
-         (std::size_t{shape_.has_labels} + std::size_t{has_fields_file_}) * sizeof(LeafFrame);
+         (std::size_t{shape_.has_labels} + std::size_t{has_fields_file_} + std::size_t{shape_.has_texts}) *
+             sizeof(LeafFrame);
 }
 
 std::uint64_t LeafCodec::most_payload_bytes() const {
@@ -62,6 +63,7 @@ void LeafCodec::encode(const LeafRecord& record, const std::byte* values, const 
   put(record.partition);
   if (shape_.has_labels) put(record.labels);
   if (has_fields_file_) put(record.fields);
+  if (shape_.has_texts) put(record.texts);
   encoding::ColumnEncoder encoder;
   for_typed_columns(shape_, values, [&](const auto* column) {
     encoder.encode(std::span(column, record.num_rows), payload);
@@ -83,6 +85,7 @@ std::string_view LeafCodec::decode(std::span<const std::byte> payload, LeafRecor
   take(record.partition);
   if (shape_.has_labels) take(record.labels);
   if (has_fields_file_) take(record.fields);
+  if (shape_.has_texts) take(record.texts);
   if (record.num_rows == 0 || record.num_rows > shape_.leaf_rows)
     return "a leaf of no rows, or of more than fit it";
   const auto decode_next = [&](auto* column) {

@@ -57,7 +57,7 @@ FramesOfLeaves LeafReader::check_all() const {
   file_.check_digest();
   check_num_rows();
   check_partitions();
-  return {frames_in(FileKind::labels), frames_in(FileKind::fields)};
+  return {frames_in(FileKind::labels), frames_in(FileKind::fields), frames_in(FileKind::texts)};
 }
 
 void LeafReader::drop(std::uint64_t first, std::uint64_t end) {
@@ -67,7 +67,7 @@ void LeafReader::drop(std::uint64_t first, std::uint64_t end) {
 }
 
 LeafFrame LeafReader::frame_in(FileKind kind, std::uint64_t leaf) const {
-  return kind == FileKind::labels ? records_[leaf].labels : records_[leaf].fields;
+  return part_of(records_[leaf], kind);
 }
 
 void LeafReader::fail(std::uint64_t leaf, const std::string& what) const {
@@ -214,7 +214,8 @@ void write_leaves(const Snapshot& s, const FramesOfLeaves& frames, bool has_fiel
       [&](std::uint64_t number, std::vector<std::byte>& payload) {
         const std::uint32_t leaf = leaves[number];
         const LeafHeader& header = s.leaf(leaf);
-        codec.encode({header.num_rows, header.partition, frames.labels[number], frames.fields[number]},
+        codec.encode({header.num_rows, header.partition, frames.labels[number], frames.fields[number],
+                      frames.texts[number]},
                      arena.values(leaf), s.leaf_ids(leaf), payload);
       },
       file);

@@ -5,6 +5,7 @@
 #include "index/storage/field_codec.h"
 #include "index/storage/frame_directory.h"
 #include "index/storage/label_codec.h"
+#include "index/storage/text_codec.h"
 
 namespace culmen::storage {
 namespace {
@@ -14,12 +15,15 @@ std::span<const std::byte> labels_of(const Snapshot& s, std::uint32_t leaf) {
 }
 
 std::uint64_t bytes_in_memory(const Snapshot& s, FileKind kind, std::uint32_t leaf) {
-  return kind == FileKind::labels ? labels_of(s, leaf).size() : s.leaf_fields(leaf).bytes().size();
+  if (kind == FileKind::labels) return labels_of(s, leaf).size();
+  return (kind == FileKind::fields ? s.leaf_fields(leaf).bytes() : s.leaf_texts(leaf).bytes()).size();
 }
 
 void make_payload(const Snapshot& s, FileKind kind, std::uint32_t leaf, std::vector<std::byte>& payload) {
   if (kind == FileKind::labels) {
     encode_labels(labels_of(s, leaf), s.leaf(leaf).num_rows, payload);
+  } else if (kind == FileKind::texts) {
+    encode_leaf_texts(s.leaf_texts(leaf), s.fields, payload);
   } else {
     encode_fields(s.leaf_fields(leaf), s.fields, payload);
   }

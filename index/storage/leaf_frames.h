@@ -1,4 +1,4 @@
-// Files with one frame of its own size for each leaf, in the order of the leaves: labels, fields. A leaf's frame in the
+// Files with one frame of its own size for each leaf, in the order of the leaves: labels, fields, texts. A leaf's frame in the
 // leaves file says where its own one is.
 #pragma once
 
@@ -34,7 +34,7 @@ class LeafFrames {
   std::vector<std::uint64_t> offsets_ = {kFirstFrameOffset};  // [size + 1]
 };
 
-// kind: labels or fields. Returns where the frames are.
+// kind: of kFilesByLeaf. Returns where the frames are.
 LeafFrames write_leaf_frames(const Snapshot& snapshot, FileKind kind, FrameFileWriter& file);
 
 // Reads the whole file. Many threads call use(leaf, payload).

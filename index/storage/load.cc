@@ -70,11 +70,12 @@ std::shared_ptr<Snapshot> read_whole(const Manifest& manifest, const std::string
     read_fields(frames.fields, files[FileKind::fields], *snapshot);
     check_has_gaps(manifest, files[FileKind::fields], *snapshot);
   }
+  if (files.has(FileKind::texts)) read_leaf_texts(frames.texts, files[FileKind::texts], *snapshot);
   leaves.check_ranges();
   leaves.check_late_splits();
   nodes.read_all();
   check_exact_sums(manifest, filled_stats(*snapshot), path);
-  const auto ids = std::make_shared<const IdFile>(manifest, files.take(FileKind::ids), Loading::whole);
+  const auto ids = open_ids(manifest, files.take(FileKind::ids), Loading::whole);
   ids->check_all(*snapshot);
   snapshot->id_lookup = ids;
   return snapshot;
@@ -87,8 +88,8 @@ std::shared_ptr<Snapshot> read_on_touch(const Manifest& manifest, const std::str
       read_partitions(manifest, files[FileKind::partitions], *snapshot);
   if (files.has(FileKind::dictionaries))
     read_dictionaries(manifest, files[FileKind::dictionaries], *snapshot);
-  const auto ids = std::make_shared<const IdFile>(manifest, files.take(FileKind::ids), Loading::on_touch,
-                                                  memory == kUnlimitedMemory);
+  const auto ids =
+      open_ids(manifest, files.take(FileKind::ids), Loading::on_touch, memory == kUnlimitedMemory);
   snapshot->filed_tree = std::make_shared<const FiledTree>(
       FiledTree{manifest.num_leaves, leaves_of_partition, level_starts(manifest.level_nodes)});
   auto source =

@@ -333,6 +333,8 @@ bool Manifest::has_file(FileKind kind) const {
       return has_labels;
     case FileKind::fields:
       return has_gaps || !fields.empty();
+    case FileKind::texts:
+      return std::ranges::any_of(fields, is_stored_text);
     case FileKind::dictionaries:
       return std::ranges::any_of(fields, has_dictionary);
     default:

@@ -20,6 +20,7 @@
 #include "index/storage/label_codec.h"
 #include "index/storage/leaf_codec.h"
 #include "index/storage/snapshot_files.h"
+#include "index/storage/text_codec.h"
 
 namespace culmen::storage {
 namespace {
@@ -178,6 +179,7 @@ class RowSalvager {
         leaves_(open(directory, FileKind::leaves)),
         labels_(open(directory, FileKind::labels)),
         fields_(open(directory, FileKind::fields)),
+        texts_(open(directory, FileKind::texts)),
         dictionaries_(open(directory, FileKind::dictionaries)) {}
 
   void run() {
@@ -213,13 +215,17 @@ class RowSalvager {
         return texts_are_ids() ? " (all rows of the snapshot, whose ids are there)"
                                : " (all rows without their labels)";
       case FileKind::fields:
-        return " (all rows without their fields" + list_of_fields([](const Field&) { return true; }) + ")";
+        return " (all rows without their fields" + list_of_fields(is_no_stored_text) + ")";
+      case FileKind::texts:
+        return " (all rows without their texts" + list_of_fields(is_stored_text) + ")";
       case FileKind::dictionaries:
         return " (all rows without their texts" + list_of_fields(has_dictionary) + ")";
       default:
         return " (all rows of the snapshot)";
     }
   }
+
+  static bool is_no_stored_text(const Field& field) { return !is_stored_text(field); }
 
   // `: "brand", "day"`.
   std::string list_of_fields(const std::function<bool(const Field&)>& is_lost) const {
@@ -269,9 +275,11 @@ class RowSalvager {
     bad_rows_.emplace(found_.dropped, "frames of " + path + " with such rows");
     bad_labels_.emplace(found_.dropped, "frames of labels");
     bad_fields_.emplace(found_.dropped, "frames of fields");
+    bad_texts_.emplace(found_.dropped, "frames of texts");
     for_found_frames(*leaves_, manifest_.num_leaves, codec_.most_payload_bytes(), *bad_leaves_,
                      [this](std::uint64_t leaf, const FrameExtent& extent) { take_leaf(leaf, extent); });
-    for (std::optional<DroppedLines>* lines : {&bad_leaves_, &bad_rows_, &bad_labels_, &bad_fields_})
+    for (std::optional<DroppedLines>* lines :
+         {&bad_leaves_, &bad_rows_, &bad_labels_, &bad_fields_, &bad_texts_})
       (*lines)->finish();
   }
 
@@ -297,6 +305,7 @@ class RowSalvager {
         read_fields(leaf, record, [&](std::size_t attribute, std::size_t row) {
           return static_cast<double>(values[attribute * leaf_rows + row]);
         });
+    const LeafTexts texts = read_texts(leaf, record, fields.value_or(LeafFields()));
     std::uint64_t num_bad = 0;
     for (std::uint64_t row = 0; row < record.num_rows; ++row) {
       bool good = true;
@@ -316,7 +325,7 @@ class RowSalvager {
         found_.columns[i].insert(found_.columns[i].end(), bytes.begin(), bytes.end());
       }
       if (manifest_.has_labels) add_label(has_labels, row);
-      for (std::size_t f = 0; f < found_.fields.size(); ++f) add_field(fields, f, row);
+      for (std::size_t f = 0; f < found_.fields.size(); ++f) add_field(fields, texts, f, row);
     }
     if (num_bad > 0)
       bad_rows_->add(leaves_->path() + ", byte " + std::to_string(extent.offset) + ": " +
@@ -388,9 +397,23 @@ class RowSalvager {
       return fields;
     } catch (const Error& error) {
       bad_fields_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
-                       " rows without their fields" + list_of_fields([](const Field&) { return true; }) +
-                       ")");
+                       " rows without their fields" + list_of_fields(is_no_stored_text) + ")");
       return std::nullopt;
+    }
+  }
+
+  // As read_fields; empty instead of nothing, as where the index has no such texts.
+  LeafTexts read_texts(std::uint64_t leaf, const LeafRecord& record, const LeafFields& fields) {
+    if (!texts_) return {};
+    try {
+      const std::string_view fault = decode_leaf_texts(
+          read_frame(*texts_, leaf, record.texts), record.num_rows, fields, manifest_.fields, text_bytes_);
+      if (!fault.empty()) throw_damaged(texts_->path(), record.texts.offset, std::string(fault));
+      return LeafTexts(text_bytes_.data());
+    } catch (const Error& error) {
+      bad_texts_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
+                      " rows without their texts" + list_of_fields(is_stored_text) + ")");
+      return {};
     }
   }
 
@@ -403,19 +426,25 @@ class RowSalvager {
     return manifest_.stand_ins.empty() || manifest_.attributes[attribute].stand_in == StandIn::refuse;
   }
 
-  void add_field(const std::optional<LeafFields>& fields, std::size_t f, std::uint64_t row) {
+  void add_field(const std::optional<LeafFields>& fields, const LeafTexts& texts, std::size_t f,
+                 std::uint64_t row) {
     SavedField& saved = found_.fields[f];
     const Field& field = manifest_.fields[f];
+    if (is_stored_text(field)) return add_text(fields, texts, f, row);
     const bool is_lost = has_dictionary(field) && manifest_.dictionaries[f] == nullptr;
     const bool is_missing = is_lost || !fields || fields->misses_field(f, row);
     saved.missing.push_back(is_missing ? 1 : 0);
-    if (is_stored_text(field)) {
-      const std::string_view text = is_missing ? std::string_view() : fields->text(f, row);
-      saved.text.insert(saved.text.end(), text.begin(), text.end());
-      saved.text_ends.push_back(saved.text.size());
-    } else {
-      saved.keys.push_back(is_missing ? 0 : fields->key(f, row));
-    }
+    saved.keys.push_back(is_missing ? 0 : fields->key(f, row));
+  }
+
+  void add_text(const std::optional<LeafFields>& fields, const LeafTexts& texts, std::size_t f,
+                std::uint64_t row) {
+    SavedField& saved = found_.fields[f];
+    const std::string_view text = texts.empty() ? std::string_view() : texts.text(f, row);
+    const bool is_missing = texts.empty() || (fields ? fields->misses_field(f, row) : text.empty());
+    saved.missing.push_back(is_missing ? 1 : 0);
+    saved.text.insert(saved.text.end(), text.begin(), text.end());
+    saved.text_ends.push_back(saved.text.size());
   }
 
   void add_label(bool is_there, std::uint64_t row) {
@@ -433,9 +462,9 @@ class RowSalvager {
   const LeafCodec codec_;
   std::vector<std::byte> values_;  // of the leaf that is being read
   std::vector<std::int64_t> ids_;
-  std::vector<std::byte> label_bytes_, field_bytes_;  // as in memory
-  std::optional<LoneFrameReader> leaves_, labels_, fields_, dictionaries_;
-  std::optional<DroppedLines> bad_leaves_, bad_rows_, bad_labels_, bad_fields_;
+  std::vector<std::byte> label_bytes_, field_bytes_, text_bytes_;  // as in memory
+  std::optional<LoneFrameReader> leaves_, labels_, fields_, texts_, dictionaries_;
+  std::optional<DroppedLines> bad_leaves_, bad_rows_, bad_labels_, bad_fields_, bad_texts_;
   std::vector<std::int64_t> repeated_;  // ids that occur more than once, ascending
   std::vector<char> has_occurred_;      // whether each of them has
 };

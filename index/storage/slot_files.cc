@@ -2,7 +2,6 @@
 
 #include <tbb/parallel_for.h>
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -12,15 +11,13 @@
 namespace culmen::storage {
 namespace {
 
-constexpr std::array kFilesByLeaf = {FileKind::labels, FileKind::fields};
-
 FrameExtent extent_of(const LeafFrame& frame) {
   return {frame.offset, frame.bytes, 0};
 }
 
 }  // namespace
 
-SlotFiles::SlotFiles(const Manifest& manifest, FrameFiles files, std::shared_ptr<const IdFile> ids,
+SlotFiles::SlotFiles(const Manifest& manifest, FrameFiles files, std::shared_ptr<const FiledIds> ids,
                      std::vector<std::uint32_t> leaves_of_partition, const IndexMetadata& metadata)
     : SlotSource(manifest.num_leaves, manifest.num_nodes(), files.has(FileKind::fields)),
       manifest_(manifest),
@@ -62,25 +59,36 @@ std::uint64_t SlotFiles::read_node(std::size_t node, bool is_beside) {
   return snapshot_.arena->bytes_of_node(is_beside);
 }
 
-std::uint64_t SlotFiles::read_labels(std::size_t leaf) {
-  FrameFileReader& file = files_[FileKind::labels];
-  const LeafFrame frame = checked_frame(FileKind::labels, leaf);
+template <typename Take>
+std::uint64_t SlotFiles::read_by_leaf(FileKind kind, std::size_t leaf, const Take& take) {
+  FrameFileReader& file = files_[kind];
+  const LeafFrame frame = checked_frame(kind, leaf);
   std::uint64_t bytes = 0;
-  file.read_one(leaf, extent_of(frame), [&](const std::byte* payload) {
-    bytes = take_labels(frame, leaf, payload, file, snapshot_);
-  });
+  file.read_one(leaf, extent_of(frame),
+                [&](const std::byte* payload) { bytes = take(frame, payload, file); });
   return bytes;
+}
+
+std::uint64_t SlotFiles::read_labels(std::size_t leaf) {
+  return read_by_leaf(FileKind::labels, leaf,
+                      [&](const LeafFrame& frame, const std::byte* payload, const FrameFileReader& file) {
+                        return take_labels(frame, leaf, payload, file, snapshot_);
+                      });
 }
 
 std::uint64_t SlotFiles::read_fields(std::size_t leaf) {
   if (!files_.has(FileKind::fields)) return 0;
-  FrameFileReader& file = files_[FileKind::fields];
-  const LeafFrame frame = checked_frame(FileKind::fields, leaf);
-  std::uint64_t bytes = 0;
-  file.read_one(leaf, extent_of(frame), [&](const std::byte* payload) {
-    bytes = take_fields(frame, leaf, payload, dictionary_sizes_, file, snapshot_);
-  });
-  return bytes;
+  return read_by_leaf(FileKind::fields, leaf,
+                      [&](const LeafFrame& frame, const std::byte* payload, const FrameFileReader& file) {
+                        return take_fields(frame, leaf, payload, dictionary_sizes_, file, snapshot_);
+                      });
+}
+
+std::uint64_t SlotFiles::read_texts(std::size_t leaf) {
+  return read_by_leaf(FileKind::texts, leaf,
+                      [&](const LeafFrame& frame, const std::byte* payload, const FrameFileReader& file) {
+                        return take_leaf_texts(frame, leaf, payload, file, snapshot_);
+                      });
 }
 
 void SlotFiles::read_every_slot() {
@@ -88,6 +96,7 @@ void SlotFiles::read_every_slot() {
   tbb::parallel_for(std::uint64_t{0}, manifest_.num_leaves, [&](std::uint64_t leaf) {
     static_cast<void>(arena.labels(leaf));
     static_cast<void>(arena.fields(leaf));
+    static_cast<void>(arena.texts(leaf));
   });
   tbb::parallel_for(std::uint64_t{0}, manifest_.num_nodes(),
                     [&](std::uint64_t node) { static_cast<void>(arena.node(node)); });
@@ -99,7 +108,7 @@ void SlotFiles::read_rest() {
   const FramesOfLeaves frames = leaves_.check_all();
   for (const FileKind kind : kFilesByLeaf) {
     if (!files_.has(kind)) continue;
-    files_[kind].require_end((kind == FileKind::labels ? frames.labels : frames.fields).end());
+    files_[kind].require_end(part_of(frames, kind).end());
     files_[kind].check_digest();
   }
   if (files_.has(FileKind::fields)) check_has_gaps(manifest_, files_[FileKind::fields], snapshot_);

@@ -1,4 +1,4 @@
-// SlotFiles: the leaves, their labels and fields, and the nodes of a snapshot whose files are read slot by slot, when they are touched.
+// SlotFiles: the leaves, their labels, fields and texts, and the nodes of a snapshot whose files are read slot by slot, when they are touched.
 //
 // What is checked of a slot that is read: its checksum, that it is the frame of this snapshot and of this position, and all
 // that is checked of a frame by itself when a snapshot is read as a whole, so that engines stay within arrays, terminate, and keep scores
@@ -24,7 +24,7 @@ namespace culmen::storage {
 class SlotFiles final : public SlotSource {
  public:
   // Reads the headers of the files. `metadata` has its partitioner and its dictionaries.
-  SlotFiles(const Manifest& manifest, FrameFiles files, std::shared_ptr<const IdFile> ids,
+  SlotFiles(const Manifest& manifest, FrameFiles files, std::shared_ptr<const FiledIds> ids,
             std::vector<std::uint32_t> leaves_of_partition, const IndexMetadata& metadata);
 
   // The tree whose slots are read, before the first is. Its arena owns this source, which does not own the arena.
@@ -38,7 +38,11 @@ class SlotFiles final : public SlotSource {
   }
   std::uint64_t read_labels(std::size_t leaf) override;
   std::uint64_t read_fields(std::size_t leaf) override;
+  std::uint64_t read_texts(std::size_t leaf) override;
   LeafFrame checked_frame(FileKind kind, std::uint64_t leaf);
+  // Calls take(frame, payload, file), which returns the bytes of memory that the frame's contents take.
+  template <typename Take>
+  std::uint64_t read_by_leaf(FileKind kind, std::size_t leaf, const Take& take);
   void drop_leaves(std::size_t first, std::size_t end) override { leaves_.drop(first, end); }
   void read_rest() override;
   void read_every_slot();
@@ -46,7 +50,7 @@ class SlotFiles final : public SlotSource {
   const Manifest manifest_;
   const std::vector<std::uint32_t> dictionary_sizes_;
   FrameFiles files_;  // all but that of ids
-  const std::shared_ptr<const IdFile> ids_;
+  const std::shared_ptr<const FiledIds> ids_;
   Snapshot snapshot_;
   LeafReader leaves_;
   NodeReader nodes_;

@@ -22,7 +22,7 @@ namespace culmen::storage {
 
 // Those that the index has.
 struct FramesOfLeaves {
-  LeafFrames labels, fields;
+  LeafFrames labels, fields, texts;
 };
 
 void write_leaves(const Snapshot& snapshot, const FramesOfLeaves& frames, bool has_fields_file,
@@ -50,6 +50,10 @@ std::uint64_t take_fields(const LeafFrame& frame, std::uint64_t leaf, const std:
                           std::span<const std::uint32_t> dictionary_sizes, const FrameFileReader& file,
                           Snapshot& snapshot);
 void read_fields(const LeafFrames& frames, FrameFileReader& file, Snapshot& snapshot);
+// A leaf's stored texts, from its frame. Needs the leaf and its fields. Returns the same.
+std::uint64_t take_leaf_texts(const LeafFrame& frame, std::uint64_t leaf, const std::byte* payload,
+                              const FrameFileReader& file, Snapshot& snapshot);
+void read_leaf_texts(const LeafFrames& frames, FrameFileReader& file, Snapshot& snapshot);
 // Reads nothing, but needs all fields.
 void check_has_gaps(const Manifest& manifest, const FrameFileReader& file, const Snapshot& snapshot);
 // The snapshot that the manifest describes, all of it in memory, or as little of it as opening needs (slot_files.h) and

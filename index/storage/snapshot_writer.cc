@@ -41,13 +41,12 @@ void SnapshotWriter::write_frame_file(FileKind kind, std::uint64_t num_frames, W
 
 void SnapshotWriter::write_frame_files() {
   FramesOfLeaves frames;
-  const auto write_of_leaves = [&](FileKind kind, LeafFrames& own) {
-    if (!manifest_.has_file(kind)) return;
-    write_frame_file(kind, manifest_.num_leaves,
-                     [&](FrameFileWriter& file) { own = write_leaf_frames(snapshot_, kind, file); });
-  };
-  write_of_leaves(FileKind::labels, frames.labels);
-  write_of_leaves(FileKind::fields, frames.fields);
+  for (const FileKind kind : kFilesByLeaf) {
+    if (!manifest_.has_file(kind)) continue;
+    write_frame_file(kind, manifest_.num_leaves, [&](FrameFileWriter& file) {
+      part_of(frames, kind) = write_leaf_frames(snapshot_, kind, file);
+    });
+  }
   if (manifest_.has_file(FileKind::dictionaries)) {
     const DictionaryFrames texts(manifest_);
     write_frame_file(FileKind::dictionaries, texts.size(),

@@ -76,12 +76,15 @@ void BatchRows::copy_row(std::size_t row, LeafFieldsBuilder& leaf, std::size_t r
     const FieldChange& field = change_.fields[f];
     if (field.is_missing(row)) {
       leaf.set_missing(f, row_of_leaf);
-    } else if (field.keys.empty()) {
-      leaf.set_text(f, row_of_leaf, field.text_at(row));
-    } else {
+    } else if (!is_stored_text(fields_[f])) {
       leaf.set_key(f, row_of_leaf, key(row, f));
     }
   }
+}
+
+void BatchRows::copy_texts(std::size_t row, LeafTextsBuilder& leaf, std::size_t row_of_leaf) const {
+  for (std::size_t f = 0; f < change_.fields.size(); ++f)
+    if (is_stored_text(fields_[f])) leaf.set_text(f, row_of_leaf, change_.fields[f].text_at(row));
 }
 
 }  // namespace culmen

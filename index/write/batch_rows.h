@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "index/leaf_fields.h"
+#include "index/leaf_texts.h"
 #include "index/snapshot.h"
 #include "index/write/change.h"
 
@@ -38,8 +39,9 @@ class BatchRows {
   // In a column that partitions are cut by (Partitioner::cluster).
   double cut_value(std::size_t row, std::uint32_t column) const;
 
-  // Copies gaps and fields to a row of a leaf.
+  // Copies gaps and fields to a row of a leaf, but for stored texts.
   void copy_row(std::size_t row, LeafFieldsBuilder& leaf, std::size_t row_of_leaf) const;
+  void copy_texts(std::size_t row, LeafTextsBuilder& leaf, std::size_t row_of_leaf) const;
 
  private:
   template <typename T>

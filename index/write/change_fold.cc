@@ -36,6 +36,11 @@ void ChangeFold::add(Change added) {
   }
 }
 
+std::optional<bool> ChangeFold::is_there(std::int64_t id) const {
+  const auto found = states_.find(id);
+  return found == states_.end() ? std::nullopt : std::optional(found->second.is_there);
+}
+
 Change ChangeFold::fold() const {
   Change folded;
   if (changes_.empty()) return folded;

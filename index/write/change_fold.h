@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,6 +30,9 @@ class ChangeFold {
   // there, adds one that is, or its next id is not above all others. After that the fold may only be destroyed.
   void add(Change added);
 
+  // Whether an id is in the index after the changes. nullopt: no change names it.
+  std::optional<bool> is_there(std::int64_t id) const;
+  std::int64_t next_id() const { return next_id_; }
   // Inserted and removed rows, which determine the memory used.
   std::size_t num_steps() const { return num_steps_; }
 

@@ -22,7 +22,8 @@ LeafWriter::LeafWriter(Snapshot& snapshot, const BatchRows& rows)
       leaves_(arena_),
       rows_(rows),
       bounds_(snapshot.layout, snapshot.units, snapshot.exact_sums, snapshot.leaf_rows),
-      fields_(snapshot.fields) {}
+      fields_(snapshot.fields),
+      texts_(snapshot.fields) {}
 
 void LeafWriter::write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs) {
   LeafHeader& header = arena_.leaf(slot);
@@ -36,6 +37,7 @@ void LeafWriter::write(std::uint32_t slot, std::uint32_t partition, std::span<co
   write_leaf_codes(arena_, slot, header.num_rows);
   if (snapshot_.has_labels) copy_labels(slot, runs);
   copy_fields(slot, runs);
+  if (arena_.shape().has_texts) copy_texts(slot, runs);
 }
 
 const std::byte* LeafWriter::column(const Run& run, std::size_t attribute) const {
@@ -90,6 +92,19 @@ void LeafWriter::copy_fields(std::uint32_t slot, std::span<const Run> runs) {
   arena_.set_fields(slot, fields_.finish([&](std::size_t attribute, std::size_t row) {
     return snapshot_.value(first + row, static_cast<int>(attribute));
   }));
+}
+
+void LeafWriter::copy_texts(std::uint32_t slot, std::span<const Run> runs) {
+  texts_.start(arena_.leaf(slot).num_rows);
+  std::size_t at = 0;
+  for (const Run& run : runs)
+    for (std::uint32_t r = run.first; r < run.first + run.count; ++r, ++at)
+      if (run.slot == kOfBatch) {
+        rows_.copy_texts(r, texts_, at);
+      } else {
+        texts_.copy_row(at, leaves_.texts(run.slot), r);
+      }
+  arena_.set_texts(slot, texts_.finish());
 }
 
 template <typename T>

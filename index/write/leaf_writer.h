@@ -47,6 +47,7 @@ class LeafWriter {
   void copy_rows(std::uint32_t slot, std::span<const Run> runs);
   void copy_labels(std::uint32_t slot, std::span<const Run> runs);
   void copy_fields(std::uint32_t slot, std::span<const Run> runs);
+  void copy_texts(std::uint32_t slot, std::span<const Run> runs);
   template <typename T>
   void write_zone_map(std::uint32_t slot);
 
@@ -56,6 +57,7 @@ class LeafWriter {
   const BatchRows& rows_;
   LeafBounds bounds_;
   LeafFieldsBuilder fields_;
+  LeafTextsBuilder texts_;
 };
 
 }  // namespace culmen

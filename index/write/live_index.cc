@@ -276,22 +276,45 @@ void LiveIndex::commit_locked(std::span<CommitRequest* const> group) {
   try {
     require_writable();
     with_threads(options_.num_threads, [&] {
-      for (CommitRequest* request : group) apply(*request, applied);
+      if (apply_together(group, applied)) return;
+      for (CommitRequest* request : group) apply(*request, false, applied);
     });
     if (!applied.empty()) commit_applied(applied);
     for (CommitRequest* request : group)
       if (request->result.version == 0) request->result.version = newest_->version;  // it changed nothing
   } catch (...) {
     tree_.reset();
+    unapplied_.reset();
     for (CommitRequest* request : group)
       if (!request->error) request->error = std::current_exception();
   }
 }
 
-void LiveIndex::apply(CommitRequest& request, std::vector<Applied>& applied) {
+// A leaf or a node that several batches change is then copied once. Returns false if there is one batch alone, or if the tree
+// refused them: applied one by one, those that can be are.
+bool LiveIndex::apply_together(std::span<CommitRequest* const> group, std::vector<Applied>& applied) {
+  if (group.size() == 1) return false;
+  try {
+    for (CommitRequest* request : group) apply(*request, true, applied);
+    apply_unapplied();
+    return true;
+  } catch (...) {
+    applied.clear();
+    apply_again(applied);
+    for (CommitRequest* request : group) {
+      request->result = {};
+      request->error = nullptr;
+    }
+    return false;
+  }
+}
+
+void LiveIndex::apply(CommitRequest& request, bool is_in_group, std::vector<Applied>& applied) {
   // A filter has to see what the batches before it have changed.
-  if (!applied.empty() && has_filter(request.batch))
+  if (!applied.empty() && has_filter(request.batch)) {
+    apply_unapplied();
     static_cast<void>(tree_->finish_version(applied.back().version));
+  }
   try {
     const std::uint64_t before = newest_->version + applied.size();
     const std::optional<std::uint64_t>& expected = request.options.expected_version;
@@ -299,12 +322,14 @@ void LiveIndex::apply(CommitRequest& request, std::vector<Applied>& applied) {
       request.result = {.version = before, .repeated = true};
       return;
     }
-    NormalizedBatch batch = normalize(request.batch, request.options, tree());
+    const ChangeFold* const unapplied = unapplied_ ? &*unapplied_ : nullptr;
+    NormalizedBatch batch = normalize(request.batch, request.options, tree(), BatchIds::given, unapplied);
     request.result = batch.result;
-    if (batch.change.changes_nothing(tree().current().next_id)) return;
+    if (batch.change.changes_nothing(unapplied != nullptr ? unapplied->next_id() : tree().current().next_id))
+      return;
     const std::uint64_t version = before + 1;
     applied.push_back({&request, std::move(batch.change), version});
-    tree().apply(applied.back().change);
+    apply_to_tree(applied.back().change, is_in_group);
     request.result.version = version;
   } catch (...) {
     request.error = std::current_exception();
@@ -314,9 +339,27 @@ void LiveIndex::apply(CommitRequest& request, std::vector<Applied>& applied) {
   }
 }
 
+// At once, or with others of the group. Not the first rows, which alone determine the stand-ins, and not where texts are ids: to
+// give them numbers takes the tree.
+void LiveIndex::apply_to_tree(const Change& change, bool is_in_group) {
+  const Snapshot& current = tree().current();
+  const bool waits = is_in_group && !current.stand_ins.empty() && current.id_type != IdType::text;
+  if (!waits) return tree().apply(change);
+  if (!unapplied_) unapplied_.emplace(current.leaf_shape(), current.next_id, nullptr, current.fields);
+  unapplied_->add(change);
+  if (unapplied_->num_steps() >= kFoldedSteps) apply_unapplied();
+}
+
+void LiveIndex::apply_unapplied() {
+  if (!unapplied_) return;
+  tree().apply(unapplied_->fold());
+  unapplied_.reset();
+}
+
 // Replaces a tree that failed in the middle of a batch, and repeats the batches before it.
 void LiveIndex::apply_again(std::vector<Applied>& applied) {
   tree_.reset();
+  unapplied_.reset();
   for (const Applied& before : applied) tree().apply(before.change);
 }
 

@@ -1,7 +1,7 @@
 // LiveIndex: an index that changes: its published version, the tree that makes the next one, and the directory that
 // stores it.
 //
-// The leader of a group of batches (CommitQueue) applies them to the tree one by one, appends them to the log in one
+// The leader of a group of batches (CommitQueue) applies them to the tree together, appends them to the log in one
 // write, syncs once, and publishes one version for all of them. So with Durability::sync no search sees a change before
 // it is durable.
 #pragma once
@@ -91,7 +91,10 @@ class LiveIndex {
   void commit_locked(std::span<CommitRequest* const> group);
   void flush_locked();
   bool is_repeated(std::uint64_t version, std::uint64_t expected) const;
-  void apply(CommitRequest& request, std::vector<Applied>& applied);
+  bool apply_together(std::span<CommitRequest* const> group, std::vector<Applied>& applied);
+  void apply(CommitRequest& request, bool is_in_group, std::vector<Applied>& applied);
+  void apply_to_tree(const Change& change, bool is_in_group);
+  void apply_unapplied();
   void apply_again(std::vector<Applied>& applied);
   std::shared_ptr<Snapshot> rebuilt(const std::filesystem::path& temp_directory);
   void commit_applied(const std::vector<Applied>& applied);
@@ -122,6 +125,7 @@ class LiveIndex {
   std::shared_ptr<const Snapshot> newest_;  // the published version
   std::unique_ptr<TreeWriter> tree_;        // continues from newest_; made on first use
   std::optional<ChangeFold> logged_;        // batches of the log that are not applied to the tree yet
+  std::optional<ChangeFold> unapplied_;     // of a group of batches: not applied to the tree yet
   std::optional<LogBeside> beside_;         // instead of the two, for a reader on touch
   bool keeps_beside_;                       // whether there may be such
   std::unique_ptr<storage::Store> store_;

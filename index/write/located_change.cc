@@ -22,6 +22,7 @@ void clear_fields(SlotArena& arena, std::uint32_t slot, const std::vector<Field>
   LeafFieldsBuilder of_no_rows(fields);
   of_no_rows.start(0);
   arena.set_fields(slot, of_no_rows.finish([](std::size_t, std::size_t) { return 0.0; }));
+  arena.set_texts(slot, {});
 }
 
 void add_page(std::uint32_t partition, WorkingTree& tree) {

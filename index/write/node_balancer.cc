@@ -6,9 +6,11 @@ namespace culmen {
 namespace {
 
 // A node with fewer children is merged with a neighbour or takes children from it.
-constexpr std::uint32_t kMinChildren = kFanOut / 4;
+constexpr std::uint32_t kMinChildren = kFanOut * 3 / 8;
 // A merged node has room for inserts, or the next one would split it again.
 constexpr std::uint32_t kMaxMergedChildren = kFanOut - kFanOut / 8;
+// A neighbour of a full node that takes some of its children: then both have room for five.
+constexpr std::uint32_t kMaxRoomyChildren = kFanOut - 10;
 
 }  // namespace
 
@@ -25,7 +27,7 @@ std::vector<PageNumber> NodeBalancer::take_reshaped() {
 
 void NodeBalancer::insert_leaf(Side side, PageNumber neighbour, PageNumber leaf,
                                std::span<const float> rows) {
-  if (num_children(leaves_[neighbour].parent) == kFanOut) split(leaves_[neighbour].parent);
+  if (num_children(leaves_[neighbour].parent) == kFanOut) make_room(leaves_[neighbour].parent);
   const PageNumber parent = leaves_[neighbour].parent;
   const std::uint32_t slot = leaves_[leaf].slot;
   leaves_[leaf].parent = parent;
@@ -44,6 +46,28 @@ void NodeBalancer::insert_child(PageNumber parent, std::uint32_t position, std::
   node.min_ids()[position] = min_id;
   set_column(layout(), node, position, rows);
   update_min_id(node);
+}
+
+// Of a full node. Without its neighbours nodes would be little more than half full after many inserts.
+void NodeBalancer::make_room(PageNumber page) {
+  if (nodes_.is_root(page)) return split(page);
+  const NodeRef above = nodes_.node(nodes_.parent(page));
+  const std::uint32_t position = nodes_.position_in_parent(page);
+  const std::optional<std::uint32_t> roomy = roomy_neighbour(above, position);
+  if (!roomy) return split(page);
+  const PageNumber neighbour = nodes_.node_in(above.children()[*roomy]);
+  nodes_.know_children(neighbour);
+  nodes_.make_writable({neighbour});
+  *roomy > position ? even_out(page, neighbour) : even_out(neighbour, page);
+}
+
+std::optional<std::uint32_t> NodeBalancer::roomy_neighbour(NodeRef above, std::uint32_t position) const {
+  const auto is_roomy = [&](std::uint32_t child) {
+    return num_children(nodes_.node_in(above.children()[child])) <= kMaxRoomyChildren;
+  };
+  if (position + 1 < above.header().num_children && is_roomy(position + 1)) return position + 1;
+  if (position > 0 && is_roomy(position - 1)) return position - 1;
+  return std::nullopt;
 }
 
 // Moves the upper half of the children to a new node after this one.

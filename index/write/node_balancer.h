@@ -1,8 +1,9 @@
-// NodeBalancer: inserts leaves into the tree and removes them. Full nodes split; nodes with few children merge with a
-// neighbour or take some of its children.
+// NodeBalancer: inserts leaves into the tree and removes them. Full nodes give children to a neighbour or split; nodes with few
+// children merge with a neighbour or take some of its children.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,8 @@ class NodeBalancer {
 
   void insert_child(PageNumber parent, std::uint32_t position, std::uint32_t slot, std::int64_t min_id,
                     std::span<const float> rows);
+  void make_room(PageNumber page);
+  std::optional<std::uint32_t> roomy_neighbour(NodeRef above, std::uint32_t position) const;
   void split(PageNumber page);
   void raise_root();
   void remove_child(PageNumber parent, std::uint32_t slot);

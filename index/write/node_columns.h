@@ -35,13 +35,17 @@ inline bool is_beyond(float bound, float other, Extreme extreme) {
 // rows that have changed.
 inline void cover_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
                          std::span<const float> rows, RowNumbers& changed) {
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const Extreme extreme = layout.extreme_of(static_cast<int>(row));
-    BoundRow& bounds = node.bounds()[row];
-    if (!is_beyond(rows[row], bounds[child], extreme)) continue;
-    bounds.set(child, rows[row], node.header().num_children, extreme);
-    changed.push_back(static_cast<std::uint16_t>(row));
-  }
+  const auto cover = [&](std::size_t first, std::size_t end, Extreme extreme) {
+    for (std::size_t row = first; row < end; ++row) {
+      BoundRow& bounds = node.bounds()[row];
+      if (!is_beyond(rows[row], bounds[child], extreme)) continue;
+      bounds.set(child, rows[row], node.header().num_children, extreme);
+      changed.push_back(static_cast<std::uint16_t>(row));
+    }
+  };
+  const auto first_minimum = static_cast<std::size_t>(layout.first_minimum_row());
+  cover(0, first_minimum, Extreme::maximum);
+  cover(first_minimum, rows.size(), Extreme::minimum);
 }
 
 // Sets the bounds of a child. Appends to `changed` the numbers of the node's bounds rows that have changed.

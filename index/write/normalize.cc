@@ -46,8 +46,14 @@ namespace {
 
 class Folder {
  public:
-  Folder(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree, BatchIds ids)
-      : options_(options), tree_(tree), s_(tree.current()), ids_(ids), next_id_(s_.next_id) {
+  Folder(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree, BatchIds ids,
+         const ChangeFold* unapplied)
+      : options_(options),
+        tree_(tree),
+        s_(tree.current()),
+        unapplied_(unapplied),
+        ids_(ids),
+        next_id_(unapplied == nullptr ? s_.next_id : unapplied->next_id()) {
     if (s_.id_type != IdType::text || ids == BatchIds::stored) return;
     texts_.emplace(batch, tree);
     if (!texts_->moves().empty()) move_rows();
@@ -121,7 +127,8 @@ class Folder {
       const auto row = static_cast<std::uint64_t>(id) - static_cast<std::uint64_t>(range.first_id);
       if (row < range.num_rows) return {false, true, true, range.table, range.first_row + row};
     }
-    const bool there = tree_.contains(id);
+    const std::optional<bool> unapplied = unapplied_ == nullptr ? std::nullopt : unapplied_->is_there(id);
+    const bool there = unapplied ? *unapplied : tree_.contains(id);
     return {there, there};
   }
 
@@ -282,6 +289,7 @@ class Folder {
   const WriteOptions& options_;
   const TreeWriter& tree_;
   const Snapshot& s_;
+  const ChangeFold* const unapplied_;
   const BatchIds ids_;
   std::int64_t next_id_;
   std::optional<TextBatch> texts_;  // of IdType::text
@@ -344,8 +352,8 @@ bool has_filter(const WriteBatch& batch) {
 }
 
 NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree,
-                          BatchIds ids) {
-  Folder folder(batch, options, tree, ids);
+                          BatchIds ids, const ChangeFold* unapplied) {
+  Folder folder(batch, options, tree, ids, unapplied);
   for (const WriteBatch::Step& step : batch.steps()) std::visit(folder, step);
   return folder.finish();
 }

@@ -7,6 +7,7 @@
 #include "culmen/write.h"
 #include "index/write/arranged_table.h"
 #include "index/write/change.h"
+#include "index/write/change_fold.h"
 #include "index/write/tree_writer.h"
 
 namespace culmen {
@@ -35,8 +36,9 @@ bool has_filter(const WriteBatch& batch);
 // Whose the ids of a batch are. Those that are stored are numbers, also where they stand in for texts.
 enum class BatchIds : std::uint8_t { given, stored };
 
-// Reads the tree and changes nothing. Throws what Index::write documents.
+// Reads the tree and changes nothing. Throws what Index::write documents. unapplied: changes that are not in the tree yet, of a
+// batch without a filter, of numbers as ids; null: none.
 NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree,
-                          BatchIds ids = BatchIds::given);
+                          BatchIds ids = BatchIds::given, const ChangeFold* unapplied = nullptr);
 
 }  // namespace culmen

@@ -17,7 +17,12 @@ void RepackWriter::run(std::span<Repack> repacks) {
   for (const Repack& repack : repacks)
     for (const PageNumber page : repack.pages) parents.push_back(tree_.pages[page].parent);
   tree_.nodes.make_writable(std::move(parents));
+  std::vector<std::uint32_t> old_slots;
+  for (const Repack& repack : repacks)
+    for (const PageNumber page : repack.pages) old_slots.push_back(tree_.pages[page].slot);
+  replace_kept(repacks);
   for (Repack& repack : repacks) replace_pages(repack);
+  for (const std::uint32_t slot : old_slots) tree_.release_leaf(slot);
   std::vector<PageNumber> changed = tree_.balancer.take_reshaped();
   for (const Repack& repack : repacks)
     for (std::size_t p = 0; p < repack.parts.size(); ++p)
@@ -54,23 +59,41 @@ void RepackWriter::write_leaves(std::span<Repack> repacks) {
   });
 }
 
-// Replaces the pages by the parts. As many pages as there are parts of their partition keep their numbers; repack.pages
-// becomes the page of each part.
+// Makes nodes refer to the new leaves of the pages that keep their numbers, node by node in parallel: before any node splits.
+void RepackWriter::replace_kept(std::span<const Repack> repacks) {
+  struct Kept {
+    PageNumber node, page;
+    const Repack::Part* part;
+  };
+  std::vector<Kept> all;
+  for (const Repack& repack : repacks)
+    for (std::size_t p = 0; p < repack.num_kept(); ++p)
+      all.push_back({tree_.pages[repack.pages[p]].parent, repack.pages[p], &repack.parts[p]});
+  std::ranges::stable_sort(all, {}, &Kept::node);
+  std::vector<std::size_t> starts;  // of each node's
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (i == 0 || all[i].node != all[i - 1].node) starts.push_back(i);
+  starts.push_back(all.size());
+  for_each(starts.size() - 1, [&](std::size_t n) {
+    for (std::size_t i = starts[n]; i < starts[n + 1]; ++i)
+      tree_.nodes.set_child_leaf(all[i].page, all[i].part->slot, all[i].part->rows);
+  });
+  for (const Kept& kept : all) tree_.nodes.note_leaf_slot(kept.page, kept.part->slot);
+}
+
+// Replaces the pages by the parts, after replace_kept(). repack.pages becomes the page of each part.
 void RepackWriter::replace_pages(Repack& repack) {
+  const std::size_t num_kept = repack.num_kept();
   const std::vector<PageNumber> old_pages = std::move(repack.pages);
-  std::vector<std::uint32_t> old_slots;
-  for (const PageNumber page : old_pages) old_slots.push_back(tree_.pages[page].slot);
-  const std::uint32_t partition = tree_.pages[old_pages.front()].partition;
-  const std::size_t first = tree_.pages.position_of(*tree_.next, old_pages.front());
-  std::size_t num_kept = 0, position = first;
+  std::size_t position = tree_.pages.position_of(*tree_.next, old_pages.front());
   repack.pages.clear();
-  for (const Repack::Part& part : repack.parts) {
+  for (std::size_t p = 0; p < repack.parts.size(); ++p) {
+    const Repack::Part& part = repack.parts[p];
     if (!repack.pages.empty() && part.partition != tree_.pages[repack.pages.back()].partition) position = 0;
-    const bool is_kept = part.partition == partition && num_kept < old_pages.size();
-    if (is_kept) {
-      repack.pages.push_back(old_pages[num_kept++]);
-      tree_.nodes.set_leaf(repack.pages.back(), part.slot, part.rows);
-      tree_.pages[repack.pages.back()].num_erased = 0;
+    if (p < num_kept) {
+      repack.pages.push_back(old_pages[p]);
+      tree_.pages[old_pages[p]].slot = part.slot;
+      tree_.pages[old_pages[p]].num_erased = 0;
     } else {
       repack.pages.push_back(add_page(part, position, repack.pages.back()));
     }
@@ -79,7 +102,6 @@ void RepackWriter::replace_pages(Repack& repack) {
     move_ids(part.runs, repack.pages.back());
   }
   for (const PageNumber page : std::span(old_pages).subspan(num_kept)) tree_.remove_page(page);
-  for (const std::uint32_t slot : old_slots) tree_.release_leaf(slot);
 }
 
 // `position`: in its partition.

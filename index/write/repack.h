@@ -27,6 +27,8 @@ struct Repack {
   };
   std::vector<Part> parts;
 
+  // How many pages keep their numbers: the first ones, for the first parts.
+  std::size_t num_kept() const { return std::min(num_parts_of_partition(), pages.size()); }
   std::size_t num_parts_of_partition() const {
     return static_cast<std::size_t>(std::ranges::count_if(
         parts, [&](const Part& part) { return part.partition == parts.front().partition; }));
@@ -43,6 +45,7 @@ class RepackWriter {
 
  private:
   void write_leaves(std::span<Repack> repacks);
+  void replace_kept(std::span<const Repack> repacks);
   void replace_pages(Repack& repack);
   PageNumber add_page(const Repack::Part& part, std::size_t position, PageNumber after);
   void move_ids(std::span<const Run> runs, PageNumber page);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/text_id.h"
 #include "culmen/error.h"
 #include "index/table_shape.h"
 #include "index/write/normalize.h"
@@ -25,7 +26,10 @@ TextBatch::TextBatch(const WriteBatch& batch, const TreeWriter& tree) {
     if (const auto* erase = std::get_if<WriteBatch::EraseTexts>(&step)) {
       if (!erase->texts.empty() && erase->texts.data() == nullptr)
         throw InvalidArgument("the ids to erase are a null pointer");
-      for (const std::string_view text : erase->texts) add(text, false);
+      for (const std::string_view text : erase->texts) {
+        check_text_id(text);
+        add(text, false);
+      }
     }
   }
   keep_one_of_each();

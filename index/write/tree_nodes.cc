@@ -230,11 +230,9 @@ void TreeNodes::adopt(PageNumber page) {
   for (std::uint32_t c = 0; c < parent.header().num_children; ++c) parent_of_child(parent, c) = page;
 }
 
-void TreeNodes::set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const float> rows) {
+void TreeNodes::set_child_leaf(PageNumber leaf, std::uint32_t slot, std::span<const float> rows) {
   const MutableNode node = writable(leaves_[leaf].parent);
   const std::uint32_t position = position_of({node.bytes}, leaves_[leaf].slot);
-  leaves_[leaf].slot = slot;
-  note_leaf_slot(leaf, slot);
   node.children()[position] = slot;
   node.min_ids()[position] = next_->leaf(slot).min_id;
   set_column(next_->layout, node, position, rows);

@@ -70,8 +70,9 @@ class TreeNodes {
   // Makes the node the parent of its children.
   void adopt(PageNumber page);
 
-  // Moves the leaf page to `slot` and sets its bounds in its node, which is writable. Nodes above are not updated.
-  void set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const float> rows);
+  // Makes the page's node, which is writable, refer to its leaf in `slot`, and have its bounds. The page itself is moved by the
+  // caller, and nodes above are not updated. Concurrent calls are allowed for different nodes.
+  void set_child_leaf(PageNumber leaf, std::uint32_t slot, std::span<const float> rows);
   // Records that the leaf page is in `slot`; its node is updated by the caller.
   void note_leaf_slot(PageNumber leaf, std::uint32_t slot) { note_slot(leaf_of_slot_, slot, leaf); }
 

@@ -51,7 +51,10 @@ TreeWriter::TreeWriter(std::shared_ptr<const Snapshot> base)
     : base_(std::move(base)),
       tree_(std::make_unique<WorkingTree>(*base_,
                                           base_->filed_tree == nullptr ? Loading::whole : Loading::on_touch)),
-      rows_when_loaded_(base_->num_rows) {}
+      rows_when_loaded_(base_->num_rows) {
+  if (base_->id_lookup != nullptr && base_->id_lookup->order() != nullptr)
+    ordered_ids_.emplace(base_->id_lookup);
+}
 
 std::vector<std::uint64_t> TreeWriter::find_rows(std::span<const std::int64_t> ids) const {
   for (const std::int64_t id : ids) tree_->ids.prefetch(id);

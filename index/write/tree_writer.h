@@ -47,7 +47,8 @@ class TreeWriter {
   bool contains(std::int64_t id) const { return tree_->find(id).page != kNoPage; }
   // For each id its row, or kNowhere.
   std::vector<std::uint64_t> find_rows(std::span<const std::int64_t> ids) const;
-  // The ids of all rows, in order. The first call makes the list, by a pass over them; changes keep it.
+  // The ids of all rows, in order: that of the files, or of a list that the first call makes, by a pass over them. Changes keep
+  // it.
   const OrderedIds& ordered_ids() const;
   // Of an index of IdType::text. Concurrent calls are allowed once there is the list.
   TextPlace find_text(std::string_view text) const;

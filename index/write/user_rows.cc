@@ -12,11 +12,12 @@ namespace culmen {
 
 // ---- UserField
 
-void UserField::add(const LeafFields& fields, std::size_t f, std::size_t row, const Dictionary* dictionary) {
+void UserField::add(const LeafFields& fields, const LeafTexts& texts, std::size_t f, std::size_t row,
+                    const Dictionary* dictionary) {
   if (fields.misses_field(f, row)) {
     add_missing();
   } else if (is_stored_text(field_)) {
-    add_text(fields.text(f, row));
+    add_text(texts.text(f, row));
   } else if (dictionary != nullptr) {
     add_text((*dictionary)[static_cast<std::uint32_t>(fields.key(f, row))]);
   } else {
@@ -144,9 +145,10 @@ void UserRows<T>::add_rows(const Snapshot& s, std::uint32_t leaf, std::span<cons
         columns_[gaps.attribute][first + n] = std::numeric_limits<T>::quiet_NaN();
   if (s.has_labels)
     for (const std::uint32_t r : positions) add_label(s.arena->label(leaf, r));
+  const LeafTexts texts = s.leaf_texts(leaf);
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     const Dictionary* dictionary = has_dictionary(s.fields[f]) ? s.dictionaries[f].get() : nullptr;
-    for (const std::uint32_t r : positions) fields_[f].add(leaf_fields, f, r, dictionary);
+    for (const std::uint32_t r : positions) fields_[f].add(leaf_fields, texts, f, r, dictionary);
   }
 }
 

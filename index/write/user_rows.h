@@ -34,7 +34,8 @@ class UserField {
         validity_(memory) {}
 
   // dictionary: null if the field has none.
-  void add(const LeafFields& fields, std::size_t f, std::size_t row, const Dictionary* dictionary);
+  void add(const LeafFields& fields, const LeafTexts& texts, std::size_t f, std::size_t row,
+           const Dictionary* dictionary);
   void add(const FieldChange& change, std::size_t row);
   void add(const FieldValue& value);                  // of a row as users get it
   void add(const UserField& other, std::size_t row);  // of the same field

@@ -29,7 +29,7 @@ class ArrowColumn:
         """Raises InputError for a type that culmen does not keep."""
         if self._format == "n":
             return nothing(len(self))
-        if self._format in ("u", "U", "vu"):
+        if self._format in ("u", "U", "vu", "uuid"):
             return Column(Format("text"), self._table.texts(self._position))
         values = self._numbers(name)
         gaps: Any = self._table.gaps(self._position)

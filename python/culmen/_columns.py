@@ -7,6 +7,7 @@ import contextlib
 import datetime
 import decimal
 import numbers
+import uuid
 from collections import deque
 from collections.abc import Callable, KeysView, Sequence, ValuesView
 from dataclasses import dataclass, replace
@@ -243,7 +244,7 @@ def _family(kind: type) -> str:
     if kind.__name__ in _MISSING:
         return "missing"
     for bases, family in (
-        (str, "text"),
+        ((str, uuid.UUID), "text"),
         ((bool, np.bool_), "bool"),
         ((int, np.integer), "int"),
         ((datetime.datetime, np.datetime64), "timestamp"),
@@ -324,7 +325,10 @@ def _mixed(values: Sequence[Any], families: dict[type, str], name: str, are_ids:
 
 
 def _text_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
-    return column_of_texts(values if gaps is None else [None if gap else value for value, gap in zip(values, gaps)])
+    texts = values if gaps is None else [None if gap else value for value, gap in zip(values, gaps)]
+    if any(issubclass(kind, uuid.UUID) for kind in set(map(type, texts))):
+        texts = [str(value) if isinstance(value, uuid.UUID) else value for value in texts]
+    return column_of_texts(texts)
 
 
 def _integer_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import uuid
 from collections.abc import Iterable, Iterator, Sequence, Set, ValuesView
 from typing import Any, Literal
 
@@ -50,8 +51,10 @@ def read_any_ids(
 IdType = Literal["int64", "uint64", "text"]
 TOP_BIT = np.uint64(1 << 63)
 
+_MOST_BYTES = 32_767  # of a text
+
 #: Of one row or of several.
-Ids = int | str | Iterable[int] | Iterable[str] | np.ndarray
+Ids = int | str | uuid.UUID | Iterable[int] | Iterable[str] | Iterable[uuid.UUID] | np.ndarray
 
 
 def check_id_type(id_type: str | None) -> None:
@@ -152,9 +155,13 @@ def any_id_of(given: Any, id_type: IdType) -> int | str | None:
     """The same, or a text."""
     if id_type != "text":
         return id_of(given, id_type)
-    if not isinstance(given, str):
+    if not isinstance(given, (str, uuid.UUID)):
         raise InvalidArgument(_not_one_id(given, "texts"))
-    return _checked_text(given)
+    return _checked_text(str(given))
+
+
+def is_one_id(given: Any) -> bool:
+    return isinstance(given, (str, bytes)) or not hasattr(given, "__iter__") or getattr(given, "ndim", 1) == 0
 
 
 def _not_one_id(given: Any, what: str) -> str:
@@ -164,12 +171,17 @@ def _not_one_id(given: Any, what: str) -> str:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether it can be the id of a row: Python's texts may have half of a character."""
+    """Python's texts may have half of a character."""
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
     return True
+
+
+def may_be_id(text: str) -> bool:
+    """Whether it can be the id of a row."""
+    return is_unicode(text) and len(text.encode()) <= _MOST_BYTES and "\0" not in text
 
 
 def _checked_text(id: str) -> str:
@@ -185,8 +197,8 @@ def as_ids(ids: Ids, id_type: IdType) -> np.ndarray | list[str]:
 
 
 def _given_texts(ids: Any) -> list[str]:
-    if isinstance(ids, str):
-        return [_checked_text(ids)]
+    if isinstance(ids, (str, uuid.UUID)):
+        return [_checked_text(str(ids))]
     given = list(ids) if isinstance(ids, Iterator) else ids
     texts = texts_of(given)
     if texts is None and len(given) > 0:
@@ -206,7 +218,7 @@ def texts_of(given: Any) -> list[str] | None:
         return read.values.to_list()
     if not isinstance(given, (np.ndarray, list, tuple, Set, ValuesView)) or getattr(given, "ndim", 1) != 1:
         return None
-    if len(given) == 0 or not all(isinstance(one, str) for one in given):  # ends with the first
+    if len(given) == 0 or not all(isinstance(one, (str, uuid.UUID)) for one in given):  # ends with the first
         return None
     return list(map(str, given))
 

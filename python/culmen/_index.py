@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Any, overload
 
-from . import _core
+from . import _core, _html
 from ._build import BuildOptions, build
 from ._device import DeviceGroup, DeviceIndex, device_number
 from ._dialect import CsvDialect, RejectedRow
@@ -507,6 +507,13 @@ class Index(Searchable):
             names += f" and {len(self.attributes) - 8} more"
         dropped = f" ({self._dropped} dropped)" if self._dropped else ""
         return f"<culmen.Index: {info.num_rows} rows{dropped}, {names}; {info.value_type}, version {info.version}>"
+
+    def _repr_html_(self) -> str:
+        """Its columns, for notebooks."""
+        columns = [(c.name, c.role, c.type, c.unit, c.time_zone) for c in self.schema]
+        shown = _html.table(("column", "role", "type", "unit", "zone"), columns[: _html.SHOWN_ROWS], 0)
+        more = f"<p>{len(columns) - _html.SHOWN_ROWS} more columns</p>" if len(columns) > _html.SHOWN_ROWS else ""
+        return _html.text(repr(self), "p") + shown + more
 
     def __copy__(self) -> Index:
         return self  # a handle

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
+
+from . import _html
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,10 @@ class IndexInfo:
     uuid: str  #: of an index in a directory; else empty, also of one in shards
     version: int
     compact_advised: bool  #: compact() would make the index smaller: it has 1.3 times the leaves of a fresh build
+
+    def _repr_html_(self) -> str:
+        rows = [(field.name, getattr(self, field.name)) for field in fields(self) if field.name != "attributes"]
+        return _html.table(("", ""), rows, 0)
 
     @classmethod
     def of(cls, report: Mapping[str, Any]) -> IndexInfo:
@@ -176,6 +182,9 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        return _html.text(self.text, "pre")
 
 
 @dataclass(frozen=True)

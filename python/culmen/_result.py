@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from . import _core
+from . import _core, _html
 from ._ids import TOP_BIT, decoded, encoded, ids_of_texts
 from ._reports import SearchStats
 from ._schema import Schema, renamed
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
-
-
-_SHOWN_ROWS = 20  # in notebooks
 
 
 @dataclass(frozen=True)
@@ -114,14 +111,6 @@ def with_columns(columns: dict[str, T], others: Iterable[tuple[str, T]]) -> dict
     for name, values in others:
         columns[renamed(name) if name in columns else name] = values
     return columns
-
-
-def _html_row(kind: str, cells: Iterable[str]) -> str:
-    return "<tr>" + "".join(f"<{kind}>{html.escape(cell)}</{kind}>" for cell in cells) + "</tr>"
-
-
-def _shown(cell: Any) -> str:
-    return "" if cell is None else f"{cell:.10g}" if isinstance(cell, float) else str(cell)
 
 
 class Result(Tabular):
@@ -240,12 +229,8 @@ class Result(Tabular):
 
     def _repr_html_(self) -> str:
         """A small table, for notebooks."""
-        columns = self._columns(_SHOWN_ROWS)
-        lines = [_html_row("th", columns)]
-        for row in rows_of(columns.values()):
-            lines.append(_html_row("td", map(_shown, row)))
-        more = f"<p>{len(self) - _SHOWN_ROWS} more rows</p>" if len(self) > _SHOWN_ROWS else ""
-        return "<table>" + "\n".join(lines) + "</table>" + more
+        columns = self._columns(_html.SHOWN_ROWS)
+        return _html.table(columns, rows_of(columns.values()), len(self))
 
 
 class BatchResult(Tabular):
@@ -354,6 +339,12 @@ class BatchResult(Tabular):
 
     def __repr__(self) -> str:
         return f"<culmen.BatchResult: {self._numbers.shape[0]} answers of up to {self._numbers.shape[1]} rows>"
+
+    def _repr_html_(self) -> str:
+        """The first rows, for notebooks, without columns that had to be looked up."""
+        places = islice(((q, rank) for q in range(len(self)) for rank in range(self.counts[q])), _html.SHOWN_ROWS)
+        rows = [(q, rank + 1, self.ids[q, rank], float(self.scores[q, rank])) for q, rank in places]
+        return _html.table(("query", "rank", "id", "score"), rows, int(self.counts.sum()))
 
 
 class _Found:

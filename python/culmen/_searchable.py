@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from . import _core
+from . import _core, _lookups
 from ._errors import InvalidArgument, shortened
-from ._ids import any_id_of, id_of, is_unicode
+from ._ids import Ids, any_id_of, id_of, may_be_id
 from ._numbers import real_number
 from ._progress import Progress
 from ._queries import (
@@ -30,7 +31,7 @@ from ._result import BatchResult, Out, Result, Row, Tabular
 from ._rows import AllRows
 from ._schema import Schema
 from ._searching import search, search_page
-from ._values import Values, named_rows
+from ._values import Values
 
 if TYPE_CHECKING:
     import pyarrow
@@ -265,26 +266,34 @@ class Searchable(Tabular):
         even = tuple(EvenWeight(*weight) for weight in found[1])
         return Reasons(parts[0], parts[1] if other is not None else (), even)
 
-    def get(self, id: int | str) -> Row | None:
-        """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows,
-        unless there is a map of ids: after opening, after a change, or many such calls."""
-        if (number := any_id_of(id, self._schema.id_type)) is None:
-            return None
-        kinds = self._schema.field_kinds
-        if isinstance(number, str):
-            taken = self._handle.get_texts([number], kinds)
-        else:
-            taken = self._handle.get(np.array([number]), kinds)
-        if not taken[1]:
-            return None
-        [columns] = named_rows(self._schema, taken)
-        if isinstance(number, str):
-            return Row(number, float("nan"), columns)
-        return Row(int(id), float("nan"), columns, taken[1][0])
+    @overload
+    def get(self, id: int | str | uuid.UUID) -> Row | None: ...  # type: ignore[overload-overlap]
+    @overload
+    def get(self, id: Ids, *, allow_missing: Literal[False] = False) -> list[Row]: ...
+    @overload
+    def get(self, id: Ids, *, allow_missing: bool) -> list[Row | None]: ...
+    def get(self, id: Any, *, allow_missing: bool = False) -> Any:
+        """The row with this id; None if there is none. Of several ids, in a list, an array or a column, a list of their
+        rows in this order; an error names those that are not in the index, unless `allow_missing`: then None is in
+        their place. The score of these rows is NaN. Cost: reads the ids of all rows, unless there is a map of ids:
+        after opening, after a change, or many such calls.
+
+        >>> import culmen
+        >>> index = culmen.Index.build({"price": [80.5, 120]}, id=[7, 3])
+        >>> [row["price"] for row in index.get([3, 7, 3])]
+        [120.0, 80.5, 120.0]
+        """
+
+        def look_up(ids: Any) -> Any:
+            of_type = self._handle.look_up_texts if isinstance(ids, list) else self._handle.look_up
+            return of_type(ids, self._schema.field_kinds)
+
+        return _lookups.get(id, self._schema, look_up, allow_missing)
 
     def __contains__(self, id: object) -> bool:
-        if isinstance(id, str):
-            return self._schema.has_text_ids and is_unicode(id) and self._handle.contains_text(str(id))
+        if isinstance(id, (str, uuid.UUID)):
+            text = str(id)
+            return self._schema.has_text_ids and may_be_id(text) and self._handle.contains_text(text)
         is_number = isinstance(id, (int, np.integer)) and not self._schema.has_text_ids
         number = id_of(id, self._schema.id_type) if is_number else None
         return number is not None and self._handle.contains(number)

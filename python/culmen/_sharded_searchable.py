@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
-from . import _core
+from . import _core, _lookups
 from ._engines import Engine, ShardUnavailable
 from ._errors import InvalidArgument, IoError
-from ._ids import IdType, any_id_of, id_of, is_unicode, text_column
-from ._merging import ShardedBatchResult, ShardedResult, joined_rows
+from ._ids import Ids, IdType, id_of, may_be_id, text_column
+from ._merging import ShardedBatchResult, ShardedResult, joined_rows, no_rows, selected_rows
 from ._progress import Progress, shown
 from ._queries import (
     ALL_CORES,
@@ -34,7 +34,6 @@ from ._reports import ColumnInfo, IndexInfo, RecoveryInfo
 from ._result import Row
 from ._rounds import Rounds
 from ._shards import ShardMissing, Stale, State, Version
-from ._values import named_rows
 from ._view import View
 
 #: A question is asked anew if shards have changed under it. So often only if they change faster than they answer.
@@ -196,25 +195,19 @@ class ShardedSearchable:
                 pause = min(1.0, 2 * pause)
         return ask(self._view)
 
-    def get(self, id: int | str) -> Row | None:
-        """The row with this id; None if there is none. Its score is NaN."""
-        if (number := any_id_of(id, self._view.schema.id_type)) is None:
-            return None
-        wanted: Any = [number] if isinstance(number, str) else np.array([number])
-
-        def ask(view: View) -> Row | None:
-            found = self._rows(view, {_shard_of(view, number): wanted})
-            [taken] = found.values()
-            if not taken[1]:
-                return None
-            taken = joined_rows([taken])
-            [columns] = named_rows(view.schema, taken)
-            if isinstance(number, str):
-                return Row(number, float("nan"), columns)
-            assert not isinstance(id, str)
-            return Row(operator.index(id), float("nan"), columns, taken[1][0])
-
-        return self._at_one_version(ask)
+    @overload
+    def get(self, id: int | str | uuid.UUID) -> Row | None: ...  # type: ignore[overload-overlap]
+    @overload
+    def get(self, id: Ids, *, allow_missing: Literal[False] = False) -> list[Row]: ...
+    @overload
+    def get(self, id: Ids, *, allow_missing: bool) -> list[Row | None]: ...
+    def get(self, id: Any, *, allow_missing: bool = False) -> Any:
+        """The row with this id, or a list of the rows with several, as Index.get."""
+        if isinstance(id, Iterator):
+            id = list(id)  # it may be asked for twice
+        return self._at_one_version(
+            lambda view: _lookups.get(id, view.schema, lambda ids: _looked_up(view, ids), allow_missing)
+        )
 
     def __contains__(self, id: object) -> bool:
         number = _known_id(id, self._view.schema.id_type)
@@ -337,14 +330,36 @@ class ShardedSearchable:
 def _known_id(id: object, id_type: IdType) -> int | str | None:
     """As any_id_of; None for an object that no index has as an id."""
     if id_type == "text":
-        return str(id) if isinstance(id, str) and is_unicode(id) else None
+        return str(id) if isinstance(id, (str, uuid.UUID)) and may_be_id(str(id)) else None
     return id_of(id, id_type) if isinstance(id, (int, np.integer)) else None
 
 
+def _shards_of(view: View, ids: np.ndarray | list[str]) -> np.ndarray:
+    if isinstance(ids, list):
+        return _core.shards_of_texts(text_column(ids), len(view.versions))
+    return _core.shards_of(ids, len(view.versions))
+
+
 def _shard_of(view: View, id: int | str) -> int:
-    if isinstance(id, str):
-        return int(_core.shards_of_texts(text_column([id]), len(view.versions))[0])
-    return int(_core.shards_of(np.array([id]), len(view.versions))[0])
+    return int(_shards_of(view, [id] if isinstance(id, str) else np.array([id]))[0])
+
+
+def _looked_up(view: View, ids: np.ndarray | list[str]) -> tuple[Any, np.ndarray]:
+    """As the extension's Index.look_up."""
+    is_there = np.zeros(len(ids), dtype=bool)
+    places = {int(s): np.flatnonzero(shards == s) for shards in [_shards_of(view, ids)] for s in np.unique(shards)}
+    given = {s: [ids[i] for i in of] if isinstance(ids, list) else ids[of] for s, of in places.items()}
+    kinds = view.schema.field_kinds
+    asked = {s: ("look_up", view.versions[s], of_shard, kinds) for s, of_shard in given.items()}
+    answers = _all_answers(view.engine, asked)
+    if not answers:
+        return no_rows(len(view.schema.attributes), kinds), is_there
+    found = []
+    for shard, (_, there) in answers.items():
+        is_there[places[shard]] = there
+        found.append(places[shard][there])
+    rows = joined_rows([taken for taken, _ in answers.values()])
+    return selected_rows(rows, np.argsort(np.concatenate(found), kind="stable")), is_there
 
 
 def _all_answers(engine: Engine, requests: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:

@@ -171,6 +171,11 @@ class Shard:
         index = self.at(version)
         return index.get_texts(ids, field_kinds) if isinstance(ids, list) else index.get(ids, field_kinds)
 
+    def look_up(self, version: Version, ids: np.ndarray | list[str], field_kinds: str) -> tuple[Any, np.ndarray]:
+        """The same, and bool, True for each id whose row is here."""
+        index = self.at(version)
+        return index.look_up_texts(ids, field_kinds) if isinstance(ids, list) else index.look_up(ids, field_kinds)
+
     def contains(self, version: Version, id: int | str) -> bool:
         index = self.at(version)
         return index.contains_text(id) if isinstance(id, str) else index.contains(id)

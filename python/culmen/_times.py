@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import uuid
 import zoneinfo
 from typing import Any
 
@@ -12,8 +13,9 @@ import numpy as np
 from ._errors import InvalidArgument
 
 
-def text_of_time(value: Any) -> str | None:
-    """A date or timestamp as a filter's text writes it; None for other values. What has a zone is written in UTC."""
+def text_of_value(value: Any) -> str | None:
+    """A date, a timestamp or a UUID as a filter's text writes it; None for other values. What has a zone is written in
+    UTC."""
     if isinstance(value, np.datetime64):
         unit = np.datetime_data(value.dtype)[0]
         if unit in ("Y", "M", "W"):
@@ -21,13 +23,23 @@ def text_of_time(value: Any) -> str | None:
         elif unit in ("h", "m"):
             value = value.astype("M8[s]")
         _refuse_nat(np.isnat(value))
-        return str(value).replace("T", " ")
+        return _with_signed_year(str(value).replace("T", " "))
     if isinstance(value, datetime.datetime):  # pandas' too
         _refuse_nat(value != value)
         if value.tzinfo is None:
             return value.isoformat(sep=" ")
         return value.astimezone(datetime.timezone.utc).replace(tzinfo=None).isoformat(sep=" ") + "Z"
-    return value.isoformat() if isinstance(value, datetime.date) else None
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return str(value) if isinstance(value, uuid.UUID) else None
+
+
+def _with_signed_year(text: str) -> str:
+    """NumPy's years before 0001 and after 9999 as culmen writes them: 12345 is +12345, and -001 is -0001."""
+    sign, year, rest = re.fullmatch(r"(-?)(\d+)(-.*)", text).groups()  # type: ignore[union-attr]
+    if not sign and len(year) == 4 and year != "0000":
+        return text
+    return f"{sign or '+'}{year:0>4}{rest}"
 
 
 def _refuse_nat(is_nat: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._columns import Format
+from ._errors import InvalidArgument
 from ._times import zone_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ._schema import Schema
 
 _EPOCH = datetime.datetime(1970, 1, 1)
+_MOST_SECONDS = (2**63 - 1) // 1000
 _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
 INT, FLOAT, TEXT = Format("int"), Format("float"), Format("text")
 
@@ -112,7 +114,7 @@ class Values:
         if self.format.type == "text":
             return polars.Series(self.values, dtype=polars.String)
         unit = self.format.unit
-        values = self.values * 1000 if unit == "s" else self.values  # polars has no seconds
+        values = self.values if unit != "s" else _milliseconds(self.values)  # polars has no seconds
         gaps = np.isnan(values) if self.format.type == "float" else self.gaps
         series = polars.Series(values)
         if gaps is not None and gaps.any():
@@ -123,6 +125,14 @@ class Values:
         kinds = {"bool": polars.Boolean, "date": polars.Int32}
         series = series.cast(kinds[self.format.type]) if self.format.type in kinds else series
         return series.cast(polars.Date) if self.format.type == "date" else series
+
+
+def _milliseconds(seconds: np.ndarray) -> np.ndarray:
+    if len(seconds) and max(abs(int(seconds.min())), abs(int(seconds.max()))) > _MOST_SECONDS:
+        raise InvalidArgument(
+            "polars counts timestamps in milliseconds, which do not reach all of these seconds: take to_arrow()"
+        )
+    return seconds * 1000
 
 
 def _in_zone_of_polars(series: polars.Series, zone: str) -> polars.Series:

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -44,7 +45,7 @@ nb::ndarray<nb::numpy, double> attribute_of(const SearchResult& result, int attr
 
 nb::list labels_of(const SearchResult& result) {
   nb::list labels;
-  for (std::size_t rank = 0; rank < result.hits.size(); ++rank) labels.append(result.label(rank));
+  for (const std::string& label : result.labels()) labels.append(label);
   return labels;
 }
 
@@ -53,7 +54,8 @@ nb::tuple rows_at(const SearchResult& result, const Ids& ranks, std::string_view
   RowColumns columns(field_kinds);
   {
     const GilReleased released;
-    for (const std::int64_t rank : ids_view(ranks)) columns.add(result.row(static_cast<std::size_t>(rank)));
+    const std::span<const std::int64_t> all = ids_view(ranks);
+    columns.add_hits(result, std::vector<std::size_t>(all.begin(), all.end()));
   }
   return columns.taken();
 }
@@ -182,8 +184,9 @@ ManyAnswers search_many(const ShardedIndex& index, const EachQuery& each, const 
 void LongAnswers::append(const std::vector<SearchResult>& results) {
   for (const SearchResult& result : results) {
     hits_.push_back(result.hits);
-    for (std::size_t rank = 0; rank < result.hits.size() && with_texts_; ++rank)
-      texts_.push_back(result.id_text(rank));
+    if (!with_texts_) continue;
+    std::vector<std::string> texts = result.labels();  // which are the ids
+    std::ranges::move(texts, std::back_inserter(texts_));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -52,6 +53,44 @@ std::string_view viewed_text_at(const ArrowArray& array, std::int64_t i) {
   if (view.size <= 12) return {view.start, size};
   return {buffer<char>(array, 2 + view.which) + view.offset, size};
 }
+
+// Of an array of 16 bytes each, as RFC 9562 writes it.
+std::string uuid_at(const ArrowArray& array, std::int64_t i) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const std::uint8_t* const bytes = buffer<std::uint8_t>(array, 1) + i * 16;
+  std::string text;
+  for (int byte = 0; byte < 16; ++byte) {
+    if (byte == 4 || byte == 6 || byte == 8 || byte == 10) text += '-';
+    text += kDigits[bytes[byte] >> 4];
+    text += kDigits[bytes[byte] & 15];
+  }
+  return text;
+}
+
+// A key of a type's metadata, which are pairs of a key and a value, each behind its length; the first int32 counts them.
+std::string_view metadata_of(const ArrowSchema& type, std::string_view wanted) {
+  if (type.metadata == nullptr) return {};
+  const char* at = type.metadata;
+  const auto number = [&] {
+    std::int32_t value;
+    std::memcpy(&value, at, sizeof value);
+    at += sizeof value;
+    return value;
+  };
+  const auto text = [&] {
+    const auto size = static_cast<std::size_t>(number());
+    const std::string_view taken(at, size);
+    at += size;
+    return taken;
+  };
+  for (std::int32_t left = number(); left > 0; --left) {
+    const std::string_view key = text(), value = text();
+    if (key == wanted) return value;
+  }
+  return {};
+}
+
+constexpr std::string_view kUuids = "uuid";
 
 using TextAt = std::string_view (*)(const ArrowArray&, std::int64_t);
 
@@ -202,6 +241,8 @@ std::vector<std::string> ArrowTable::names() const {
 
 std::string ArrowTable::format(std::size_t column) const {
   const ArrowSchema& type = schema(column);
+  if (std::string_view(type.format) == "w:16" && metadata_of(type, "ARROW:extension:name") == "arrow.uuid")
+    return std::string(kUuids);
   return type.dictionary != nullptr ? type.dictionary->format : type.format;
 }
 
@@ -304,12 +345,15 @@ nb::object ArrowTable::numbers(std::size_t column, std::string_view name) const 
 }
 
 std::unique_ptr<TextColumn> ArrowTable::texts(std::size_t column) const {
+  const bool has_uuids = format(column) == kUuids;
   const TextAt read = text_reader(format(column));
-  if (read == nullptr) throw InvalidArgument("a column of texts holds something else");
+  if (read == nullptr && !has_uuids) throw InvalidArgument("a column of texts holds something else");
   auto texts = std::make_unique<TextColumn>();
   for_each_value(column, [&](const ArrowArray* from, std::int64_t i) {
     if (from == nullptr) {
       texts->add_missing();
+    } else if (has_uuids) {
+      texts->add(uuid_at(*from, i));
     } else {
       texts->add(read(*from, i));
     }

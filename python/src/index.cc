@@ -262,6 +262,8 @@ void bind_index(nb::module_& module) {
            nb::arg("engine"), nb::arg("num_threads"))
       .def("get", rows_of_ids<Index>)
       .def("get_texts", rows_of_texts<Index>)
+      .def("look_up", look_up_ids<Index>)
+      .def("look_up_texts", look_up_texts<Index>)
       .def("contains_text",
            [](const Index& index, const std::string& text) {
              return without_gil([&] { return index.contains(std::string_view(text)); });

@@ -27,10 +27,10 @@ double converted(nb::handle value, const char* what) {
   return result;
 }
 
-// Of a date or timestamp, of Python, NumPy or pandas.
-std::optional<std::string> text_of_time(nb::handle value) {
+// Of a date, a timestamp or a UUID, of Python, NumPy or pandas.
+std::optional<std::string> text_of_value(nb::handle value) {
   if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr())) return {};
-  const nb::object text = nb::module_::import_("culmen._times").attr("text_of_time")(value);
+  const nb::object text = nb::module_::import_("culmen._times").attr("text_of_value")(value);
   if (text.is_none()) return {};
   return nb::cast<std::string>(text);
 }
@@ -70,7 +70,7 @@ Literal literal(nb::handle value, const char* what) {
   if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
   if (PyFloat_CheckExact(value.ptr())) return number(value, what);
   if (!PyLong_Check(value.ptr())) refuse_what_is_no_value(value, what);
-  if (const std::optional<std::string> time = text_of_time(value)) return *time;
+  if (const std::optional<std::string> text = text_of_value(value)) return *text;
   const bool is_int =
       PyLong_Check(value.ptr()) ||
       (!PyFloat_Check(value.ptr()) && nb::isinstance(value, nb::module_::import_("numpy").attr("integer")));

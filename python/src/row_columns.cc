@@ -1,6 +1,8 @@
 #include "row_columns.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 #include <variant>
 
@@ -39,6 +41,21 @@ void RowColumns::add(const Row& row) {
   values_.insert(values_.end(), row.values.begin(), row.values.end());
   labels_.push_back(row.label);
   for (std::size_t f = 0; f < fields_.size(); ++f) add(fields_[f], row.fields[f]);
+}
+
+void RowColumns::add_hits(const SearchResult& result, std::span<const std::size_t> ranks) {
+  constexpr std::size_t kAtOnce = 4096;
+  while (!ranks.empty()) {
+    const std::size_t count = std::min(kAtOnce, ranks.size());
+    for (const Row& row : result.rows(ranks.first(count))) add(row);
+    ranks = ranks.subspan(count);
+  }
+}
+
+void RowColumns::add_hits(const SearchResult& result) {
+  std::vector<std::size_t> ranks(result.hits.size());
+  std::iota(ranks.begin(), ranks.end(), std::size_t{0});
+  add_hits(result, ranks);
 }
 
 void RowColumns::add(FieldColumn& column, const FieldValue& value) {

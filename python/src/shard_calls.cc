@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -189,12 +190,15 @@ nb::tuple answer_queries(const Index& index, const DeviceCopy* copy, const nb::b
         search_on_gpu(copy, index, decode_queries(queries_bytes), options);
     for (const SearchResult& result : results) {
       counts.push_back(static_cast<std::int64_t>(result.hits.size()));
-      for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
-        ids.push_back(result.hits[rank].id);
-        scores.push_back(result.hits[rank].score);
-        if (has_texts) texts.push_back(result.id_text(rank));
-        if (rows) rows->add(result.row(rank));
+      for (const Hit& hit : result.hits) {
+        ids.push_back(hit.id);
+        scores.push_back(hit.score);
       }
+      if (has_texts) {
+        std::vector<std::string> labels = result.labels();  // which are the ids
+        std::ranges::move(labels, std::back_inserter(texts));
+      }
+      if (rows) rows->add_hits(result);
     }
     if (!results.empty()) stats = results.front().stats;
     for (std::size_t q = 1; q < results.size(); ++q) stats += results[q].stats;

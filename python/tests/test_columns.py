@@ -5,6 +5,8 @@ import decimal
 import fractions
 import itertools
 import math
+import subprocess
+import sys
 import zoneinfo
 
 import numpy as np
@@ -307,6 +309,39 @@ def test_a_moment_beyond_the_last_year_in_its_zone_alone(unit, zone, count):
     assert index.get(0)["a"] == 1.0
     assert index.search([1])[0]["t"] == np.datetime64(count, unit)
     assert repr(index.search([1]))
+
+
+YEARS = ["2025-06-01", "-0044-03-15", "-0001-12-31", "0000-02-29", "9999-12-31", "12345-01-01", "5881580-07-11"]
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ms", "us"])
+@pytest.mark.parametrize("ranked", [False, True])
+def test_years_of_any_length_come_back_by_way_of_csv(unit, ranked, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    times = np.array(YEARS[: 6 if unit == "us" else 7], dtype=f"M8[{unit}]")
+    index = culmen.Index.build({"a": np.arange(len(times)), "t": times}, ["t", "a"] if ranked else ["a"])
+    index.save(tmp_path / "index")
+    command = [sys.executable, "-m", "culmen", "export", tmp_path / "index", tmp_path / "rows.csv"]
+    subprocess.run(command, check=True)
+    again = culmen.Index.from_files(tmp_path / "rows.csv", ["t", "a"] if ranked else ["a"], id="id")
+    assert again.to_dict()["t"].astype(times.dtype).tolist() == times.tolist()
+    for given in times:
+        assert index.search([1] * len(index.attributes), where=col("t") == given).to_dict()["t"] == [given]
+    if unit == "D":
+        assert index.to_arrow()["t"].cast(pyarrow.int32()).to_pylist() == times.astype("i8").tolist()
+
+
+def test_what_numpy_would_take_for_a_missing_time_is_refused():
+    pyarrow = pytest.importorskip("pyarrow")
+    least = pyarrow.array([0, -(2**63)]).view(pyarrow.timestamp("us"))
+    for attributes in (["a"], ["a", "t"]):
+        with pytest.raises(culmen.InputError, match="row 2: column .t.*NaT"):
+            culmen.Index.build(pyarrow.table({"a": [1, 2], "t": least}), attributes)
+    index = culmen.Index.build({"a": [1], "t": np.array([7], "M8[us]")}, ["a"])
+    with pytest.raises(culmen.InputError, match="NaT"):
+        index.insert(pyarrow.table({"a": [1, 2], "t": least}))
+    with pytest.raises(culmen.InputError, match="beyond the dates"):
+        culmen.Index.build({"a": [1], "day": np.array([2**31], "M8[D]")}, ["a"])
 
 
 LARGE = 2**53 + 1  # not a float64

@@ -602,9 +602,39 @@ def test_ids_one_by_one():
         index.erase(1.5)
     for several in ([1, 2], np.arange(3), {5}):
         with pytest.raises(TypeError, match="one id is expected here, not several"):
-            index.get(several)
+            index.rank_of({"a": 1}, several)
     with pytest.raises(culmen.InputError, match="no value"):
         index.erase(np.ma.array([0, 1], mask=[0, 1]))
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64", "text"])
+@pytest.mark.parametrize("shards", [0, 3])
+def test_several_ids_get_their_rows_in_order(kind, shards, tmp_path):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    ids = {"int64": [7, -3, 9, 12], "uint64": [7, 3, 2**64 - 1, 12], "text": ["a", "b", "c,d", ""]}[kind]
+    rows = {"id": ids, "a": [1.0, 2.0, 3.0, 4.0], "city": ["Rome", None, "Brno", "Rome"]}
+    if shards:
+        rows["id"] = np.array(ids, dtype=np.uint64) if kind == "uint64" else ids
+        index = culmen.ShardedIndex.build(rows, tmp_path / "index", ["a"], shards=shards, id="id", id_type=kind)
+    else:
+        index = culmen.Index.build(rows, ["a"], id="id")
+    asked = [ids[2], ids[0], ids[2], ids[1]]
+    array = np.array(asked, dtype=np.uint64 if kind == "uint64" else None)
+    for given in (asked, tuple(asked), array, pandas.Series(array), iter(asked), polars.Series(array)):
+        found = index.get(given)
+        assert [row.id for row in found] == asked and [row["a"] for row in found] == [3.0, 1.0, 3.0, 2.0]
+        assert [row["city"] for row in found] == ["Brno", "Rome", "Brno", None]
+        assert type(found[0].id) is type(ids[0])
+    assert index.get([]) == [] and index.get(np.array([], dtype=np.int64)) == []
+    assert index.get(ids[0]).id == ids[0]
+    absent = [f"x{i}" for i in range(12)] if kind == "text" else list(range(100, 112))
+    rows = index.get([absent[0], ids[1], absent[1]], allow_missing=True)
+    assert rows[0] is None and rows[1].id == ids[1] and rows[2] is None
+    assert index.get(absent, allow_missing=True) == [None] * 12
+    with pytest.raises(culmen.InvalidArgument, match=f"2 of 3 ids are not in the index: {absent[0]!r}, {absent[1]!r};"):
+        index.get([absent[0], ids[1], absent[1]])
+    with pytest.raises(culmen.InvalidArgument, match=f"12 of 12 ids are not.*, {absent[9]!r} and 2 more;"):
+        index.get(absent)
 
 
 @pytest.mark.parametrize("value_type", ["float32", "float64"])

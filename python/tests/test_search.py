@@ -352,6 +352,12 @@ def test_notebooks_show_a_small_table():
     assert "more" not in index.search({"<i>": 1}, 20)._repr_html_()
     nothing = index.search({"<i>": 1}, where="big<0")._repr_html_()
     assert nothing.count("<tr>") == 1 and "<th>big</th>" in nothing
+    many = index.search([[1, 0], [-1, 0], [0, 1]], 9)._repr_html_()
+    assert many.count("<tr>") == 21 and "7 more rows" in many and "<tr><td>1</td><td>1</td><td>0</td><td>0</td>" in many
+    shown = index._repr_html_()
+    assert "&lt;culmen.Index: 30 rows" in shown and "<td>&lt;i&gt;</td><td>attribute</td><td>float</td>" in shown
+    assert "<td>num_rows</td><td>30</td>" in index.info._repr_html_()
+    assert index.explain([1, 0])._repr_html_().startswith("<pre>")
 
 
 def test_explain_and_stats_tell_what_was_done():

@@ -2,6 +2,7 @@
 
 import csv
 import pickle
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -329,3 +330,65 @@ def test_what_csv_does_not_hold_is_no_id():
             culmen.Index.build({"a": [1.0, 2.0]}, id=["x", id])
         with pytest.raises(culmen.RowError, match=f"row 1: the id has .*{says}"):
             index.upsert({"id": [id], "a": [1.0]})
+        for call in (
+            lambda id=id: index.get(id),
+            lambda id=id: index.get([longest, id]),
+            lambda id=id: index.erase([longest, id]),
+            lambda id=id: culmen.ids([longest, id]),
+            lambda id=id: index.rank_of({"a": 1}, id),
+            lambda id=id: index.why({"a": 1}, id),
+            lambda id=id: index.search({"a": 1}, where=culmen.id_col().isin([longest, id])),
+        ):
+            with pytest.raises(culmen.InvalidArgument, match=f"the id has .*{says}"):
+                call()
+
+
+@pytest.mark.parametrize("source", ["list", "pandas", "array", "arrow", "arrow chunks", "dict"])
+@pytest.mark.parametrize("shards", [0, 2])
+def test_uuids_are_their_texts(source, shards, tmp_path):
+    given = [uuid.UUID(int=7 * 16**29 + i) for i in range(4)]
+    texts = list(map(str, given))
+    others = [given[1], None, given[2], given[1]]
+    a = [1.0, 2.0, 3.0, 4.0]
+    if source.startswith("arrow"):
+        as_array = lambda values: pa.array([v and v.bytes for v in values], pa.uuid())  # noqa: E731
+        table = pa.table({"key": as_array(given), "a": a, "other": as_array(others)})
+        if source == "arrow chunks":
+            table = pa.concat_tables([table.slice(0, 1), table.slice(1)])
+    else:
+        as_column = {
+            "list": list,
+            "dict": list,
+            "pandas": pd.Series,
+            "array": lambda values: np.array(values, dtype=object),
+        }[source]
+        table = {"key": as_column(given), "a": a, "other": as_column(others)}
+        table = pd.DataFrame(table) if source == "pandas" else table
+    if shards:
+        index = culmen.ShardedIndex.build(table, tmp_path / "index", ["a"], shards=shards, id="key")
+        index = culmen.ShardedIndex.open(tmp_path / "index", writable=True)
+    else:
+        index = culmen.Index.build(table, ["a"], id="key")
+    found = index.search([1], 4)
+    assert found.ids.tolist() == texts[::-1]
+    assert found.to_dict()["other"] == [other and str(other) for other in others[::-1]]
+    assert given[0] in index and uuid.uuid4() not in index
+    assert index.get(given[1]).id == texts[1]
+    assert [row.id for row in index.get(given[2:])] == texts[2:]
+    for where in (
+        culmen.ids(given[1:2]),
+        culmen.ids(pd.Series(given[1:2])),
+        culmen.id_col() == given[1],
+        {"id": given[1]},
+        culmen.id_col().isin(given[1:2]),
+        culmen.col("other").isin([given[1]]) & (culmen.col("a") < 2) | (culmen.id_col() == given[1]),
+    ):
+        assert texts[1] in index.search([1], where=where).ids
+    assert index.erase(given[0]) == 1 and index.erase([given[1], texts[2]]) == 2
+    index.upsert({"key": [given[0]], "a": [9.0]})
+    assert index.get(texts[0])["a"] == 9.0
+    if not shards:
+        assert index.rank_of([1], given[0]).rank == 1 and index.why([1], given[0]).parts[0].part == 9.0
+        assert index.search([1], after=(9.0, given[0])).ids.tolist() == [texts[3]]
+    with pytest.raises(TypeError, match="integers"):
+        culmen.Index.build({"a": [1.0]}, id=[1]).erase(given[0])

@@ -387,6 +387,24 @@ TEST(TextIds, AreAsLongAsACellOfCsvHoldsThem) {
                                            std::string(40, '"') + "...\"");
   EXPECT_EQ(refusal_of(std::string("a\0b", 3)), "row 2: the id has a NUL character: \"a\\x00b\"");
   EXPECT_EQ(refusal_of(std::string("\0", 1)), "row 2: the id has a NUL character: \"\\x00\"");
+  const auto expect_refused = [&](const std::string& text, const std::string& says) {
+    const std::string_view texts[] = {"good", text};
+    EXPECT_EQ(problem_of<InvalidArgument>([&] { static_cast<void>(index.get(texts)); }), says);
+    EXPECT_EQ(problem_of<InvalidArgument>([&] { static_cast<void>(index.contains(text)); }), says);
+    EXPECT_EQ(problem_of<InvalidArgument>([&] { index.erase(texts); }), says);
+    EXPECT_EQ(problem_of<InvalidArgument>([&] { static_cast<void>(IdSet(texts)); }), says);
+    EXPECT_EQ(
+        problem_of<InvalidArgument>([&] {
+          static_cast<void>(index.search({.weights = {1, 1}, .k = 1, .where = id_col().in({"good", text})}));
+        }),
+        says);
+    EXPECT_EQ(problem_of<InvalidArgument>([&] {
+                static_cast<void>(index.rank_of({.weights = {1, 1}}, text));
+              }),
+              says);
+  };
+  expect_refused(longest + 'x', refusal_of(longest + 'x').substr(7));
+  expect_refused(std::string("a\0b", 3), "the id has a NUL character: \"a\\x00b\"");
   EXPECT_EQ(index.version(), 1u);
 }
 

@@ -354,7 +354,7 @@ void check_tree(const Snapshot& s) {
 std::string text_of_field(const Snapshot& s, std::uint32_t leaf, std::uint32_t row, std::size_t f) {
   const LeafFields fields = s.leaf_fields(leaf);
   if (fields.misses_field(f, row)) return "";
-  if (is_stored_text(s.fields[f])) return std::string(fields.text(f, row));
+  if (is_stored_text(s.fields[f])) return std::string(s.leaf_texts(leaf).text(f, row));
   const std::int64_t key = fields.key(f, row);
   if (has_dictionary(s.fields[f])) return std::string((*s.dictionaries[f])[static_cast<std::uint32_t>(key)]);
   return std::to_string(key);

@@ -38,7 +38,7 @@ inline std::vector<AlignedBytes> mirrored_fields(const Snapshot& s) {
   std::vector<AlignedBytes> leaves(s.arena->leaf_slots());
   for (const std::uint32_t leaf : s.order().leaves) {
     const LeafFields fields = s.leaf_fields(leaf);
-    if (!fields.empty()) leaves[leaf] = AlignedBytes({fields.data(), gpu::filter_bytes(fields, s.fields)});
+    if (!fields.empty()) leaves[leaf] = AlignedBytes({fields.data(), gpu::filter_bytes(fields)});
   }
   return leaves;
 }

@@ -149,7 +149,7 @@ std::vector<Damage> damages() {
 INSTANTIATE_TEST_SUITE_P(Parts, Verify, testing::ValuesIn(damages()),
                          [](const auto& suite) { return suite.param.name; });
 
-// Of a snapshot with a gap in each column but the last, a text filter.
+// With a gap in each column but the texts, which are one to filter by and one to show.
 std::shared_ptr<Snapshot> sound_snapshot_with_fields() {
   std::vector<double> values(600);
   std::vector<std::int64_t> numbers(values.size());
@@ -167,8 +167,9 @@ std::shared_ptr<Snapshot> sound_snapshot_with_fields() {
   ColumnView column(numbers);
   column.validity = {validity.data()};
   table.fields = {{"n", FieldRole::filter, {ColumnType::integer}},
-                  {"t", FieldRole::filter, {ColumnType::text}}};
-  table.field_views = {column, TextView{texts.view(), {}}};
+                  {"t", FieldRole::filter, {ColumnType::text}},
+                  {"s", FieldRole::stored, {ColumnType::text}}};
+  table.field_views = {column, TextView{texts.view(), {}}, TextView{texts.view(), {}}};
   return bulk_load(table, {.num_partitions = 2, .leaf_rows = 16, .value_type = ValueType::float32});
 }
 
@@ -189,6 +190,15 @@ TEST(Verify, SeesDamagedFields) {
       {"values of a field", [&](Snapshot& s) { zone(s, 1)->maximum += 26; }},
       {"missing values of a field", [&](Snapshot& s) { zone(s, 0)->num_missing += 1; }},
       {"too short", [](Snapshot& s) { s.arena->set_fields(5, {}); }},
+      {"texts are too short", [](Snapshot& s) { s.arena->set_texts(5, {}); }},
+      {"number of rows",
+       [](Snapshot& s) {
+         LeafTextsBuilder of_three_rows(s.fields);
+         of_three_rows.start(3);
+         s.arena->set_texts(5, of_three_rows.finish());
+       }},
+      {"ends before", [](Snapshot& s) { const_cast<std::uint32_t&>(s.leaf_texts(5).ends(2)[3]) = 1; }},
+      {"outside", [](Snapshot& s) { const_cast<std::uint32_t&>(s.leaf_texts(5).ends(2).back()) += 1; }},
       {"dictionary", [](Snapshot& s) { s.dictionaries[1] = nullptr; }},
       {"dictionary", [](Snapshot& s) { s.dictionaries[0] = std::make_shared<const Dictionary>(); }},
       {"a text twice",

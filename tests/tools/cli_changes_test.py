@@ -1011,7 +1011,7 @@ class TextIdsTest(Case):
             self.write("new.csv", "a\n5\n")
             self.refused(command, "index", "new.csv", code=2, says="name the column of ids with --id COLUMN")
         self.refused("query", "index", "-w", "a=1", "-o", "ids.npy", code=2, says="write csv, json or jsonl")
-        self.refused("export", "index", "ids.npy", code=2, says="ids that are texts: write csv\n")
+        self.refused("export", "index", "ids.npy", code=2, says="ids that are texts: write csv or jsonl\n")
         self.refused("query", "index", "-w", "a=1", "--where", "id = 7", code=2, says="id holds texts")
         self.refused("query", "index", "-w", "a=1", "--why", "none", code=2, says='no row with the id "none"')
         self.table([("x", 1), ("y", 2), ("x", 3)])

@@ -213,9 +213,27 @@ class InspectTest(Case):
         may_be = {column["name"]: column["may_be_ids"] for column in found["columns"]}
         self.assertEqual(may_be, {"sku": True, "name": False, "a": False})
         self.culmen(*shlex.split(out.splitlines()[-1])[1:], "--id", "sku", "--id-type", "text")
-        for table in ("sku,n,a\nA-1,1,1.5\nB-2,2,1.5\n", "sku,a\nA-1,1.5\n,1.5\n"):  # integers; a gap
+        for table in ("code,n,a\nA-1,1,1.5\nB-2,2,1.5\n", "code,a\nA-1,1.5\n,1.5\n"):  # integers; a gap
             self.write("t.csv", table)
-            self.assertNotIn("of sku differ", self.culmen("inspect", "t.csv")[0])
+            self.assertNotIn("of code differ", self.culmen("inspect", "t.csv")[0])
+
+    def test_columns_that_are_named_as_ids_are_suggested_first(self):
+        self.write("t.csv", "price,sku,name\n10,A-1,x\n20,B-2,y\n")
+        out = self.culmen("inspect", "t.csv")[0]
+        says = "all values of sku differ, and its name is one of ids: --id sku --id-type text takes them as ids\n"
+        self.assertIn(says + "the values of price differ, too\n", out)
+        self.assertNotIn("name differ", out)
+        found = json.loads(self.culmen("inspect", "t.csv", "--json")[0])
+        self.assertEqual([column["name"] for column in found["columns"] if column["may_be_ids"]], ["sku"])
+        for name, is_proposed in {
+            "Product ID": True,
+            "hotelId": True,
+            "row-id": True,
+            "paid": False,
+            "grid": False,
+        }.items():
+            self.write("t.csv", f"n,{name}\n1,A\n2,B\n")
+            self.assertEqual(" --id-type text " in self.culmen("inspect", "t.csv")[0], is_proposed, name)
 
     def test_codes_with_leading_zeros_are_asked_for(self):
         self.write("t.csv", "sku,a\n1,1.5\n002,2.5\n")

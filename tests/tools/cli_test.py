@@ -439,12 +439,18 @@ class QueryTest(Case):
         self.culmen("build", "t.csv", "-o", "index", "--id", "id", "--label", "name")
         out, err = self.culmen("get", "index", "--ids", "-7,6,5,-7")
         self.assertEqual(out, 'id,name,a,score\n-7,z,2,1e+300\n5,"x, y",0.1,1\n-7,z,2,1e+300\n')
-        self.assertEqual(err, "1 of 4 ids not in index\n")
+        self.assertEqual(err, "1 of 4 ids not in index: 6\n")
+        self.assertEqual(self.culmen("get", "index", "--", "5", "-7"), self.culmen("get", "index", "--ids", "5,-7"))
+        _, err = self.culmen("get", "index", *map(str, range(5, 1020)))
+        self.assertEqual(err, "1,014 of 1,015 ids not in index: 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 and 1,004 more\n")
+        self.assertEqual(self.culmen("get", "index", "6", "--quiet")[1], "")
         self.write("ids.txt", "5\n")
         self.culmen("get", "index", "--ids-file", "ids.txt", "-o", "out.csv")
         self.assertEqual((self.dir / "out.csv").read_text(), 'id,name,a,score\n5,"x, y",0.1,1\n')
         self.refused("get", "index", code=2, says="--ids")
         self.refused("get", "index", "--ids", "x", code=2, says="x")
+        self.refused("get", "index", "5", "y", code=2, says='ID: expected a 64-bit integer, found "y"')
+        self.refused("get", "index", "5", "--ids", "5", code=2, says="--ids")
         self.refused("get", "index", "--ids", "5", "-o", "rows.json", code=2, says=".csv")
 
     def test_export_writes_all_rows(self):
@@ -470,6 +476,48 @@ class QueryTest(Case):
         self.refused("export", "index", "rows.json", code=2, says=".json")
         self.refused("export", "index", "rows.csv", "--where", "b=1", code=2, says="b")
         self.refused("export", "nothing", code=1, says="nothing")
+
+    def test_json_lines_are_read_back(self):
+        rows = [
+            (5, 'x, "y"\nz\t\x01', 1, 0.1, "true", "+12345-01-01", "2025-06-01 12:30:00.250Z", 9007199254740993),
+            (-7, "007", 3, 2.0, "false", "2025-06-01", "", -1),
+            (9, "", 2, "", "", "", "-0044-03-15 00:00:00Z", ""),
+        ]
+        text = io.StringIO()
+        writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+        writer.writerow(["id", "name", "n", "f", "flag", "day", "at", "wide"])
+        for row in rows:
+            writer.writerow(row)
+        self.write("t.csv", text.getvalue().replace('"",', ",").replace("9,,", '9,"",').replace(',""\n', ",\n"))
+        options = ["--id", "id", "--attributes", "n,f"]
+        for kept in ([*options, "--types", "name=text"], [*options, "--label", "name"], ["--id", "name", *options[2:]]):
+            with self.subTest(kept=kept):
+                id_type = ["--id-type", "text"] if kept[:2] == ["--id", "name"] else []
+                self.culmen("build", "t.csv", "-o", "index", *kept, *id_type, "--force")
+                self.culmen("export", "index", "out.jsonl")
+                lines = [json.loads(line) for line in (self.dir / "out.jsonl").read_text().splitlines()]
+                found = {row["wide"]: row for row in lines}[9007199254740993]
+                self.assertEqual(found["name"], 'x, "y"\nz\t\x01')
+                self.assertEqual([found["f"], found["flag"], found["day"]], [0.1, True, "+12345-01-01"])
+                self.assertEqual(found["at"], "2025-06-01T12:30:00.250Z")
+                self.assertIsNone({row["n"]: row for row in lines}[2]["day"])
+                self.culmen(
+                    "build", "out.jsonl", "-o", "again", *options[2:], *kept[:2], *kept[4:], *id_type, "--force"
+                )
+                exported = [self.culmen("export", d)[0] for d in ("index", "again")]
+                self.assertEqual(*(sorted(csv.reader(io.StringIO(e))) for e in exported))
+                infos = [json.loads(self.culmen("info", d, "--json")[0]) for d in ("index", "again")]
+                for info in infos:
+                    del info["uuid"]
+                self.assertEqual(*infos)
+                self.assertEqual(
+                    self.culmen("export", "index", "--format", "jsonl", "--where", "n=3", "--show", "f")[0],
+                    {"text": '{"name":"007","f":2.0}', "--label": '{"id":-7,"name":"007","f":2.0}'}.get(
+                        "text" if id_type else kept[4], '{"id":-7,"f":2.0}'
+                    )
+                    + "\n",
+                )
+        self.refused("export", "index", "rows.json", code=2, says=".jsonl")
 
     def test_what_has_blanks_around_it_is_read_back(self):
         self.write("t.csv", 'id," a ",t\n5,1,x\n6,2," y"\n')

@@ -231,7 +231,7 @@ class FieldCase {
       is_missing_[row] ? builder.set_missing(0, row) : builder.set_key(0, row, keys_[row]);
     const std::vector<std::byte> bytes = builder.finish([](std::size_t, std::size_t) { return 0.0; });
     const LeafFields whole(bytes.data());
-    const AlignedBytes mirrored({bytes.data(), gpu::filter_bytes(whole, fields)});
+    const AlignedBytes mirrored({bytes.data(), gpu::filter_bytes(whole)});
     key_bytes.insert(whole.zone(0).key_bytes);
 
     const Predicate predicate = random_predicate();

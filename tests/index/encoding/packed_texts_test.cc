@@ -72,6 +72,7 @@ TEST(PackedTexts, ComeBackAsTheyWere) {
       repeated("Hotel of the Grand Union Canal", 4096),
       random_letters(96),
       {std::string(std::size_t{3} << 20, 'x')},
+      {std::string((std::size_t{1} << 20) + 256 * 140, 'x')},  // some bytes less than a frame to skip has
   };
   for (const Texts& texts : cases) {
     const std::vector<std::byte> bytes = encoded_texts(texts);
@@ -86,6 +87,15 @@ TEST(PackedTexts, AreCompressedIfThatIsShorter) {
   std::size_t letters = 0;
   for (const std::string& text : random_letters(96)) letters += text.size();
   EXPECT_LT(encoded_texts(random_letters(96)).size(), letters + 96);
+}
+
+// The most that a reader believes: 256 times.
+TEST(PackedTexts, OfOneLetterAreCompressed) {
+  const Texts texts = repeated(std::string(1'000'000, 'x'), 40);
+  const std::size_t size = encoded_texts(texts).size();
+  EXPECT_LT(size, 40'000'000u / 256);
+  EXPECT_GT(size, 38'000'000u / 256);
+  EXPECT_TRUE(decoded_texts(encoded_texts(texts), texts.size()) == texts);
 }
 
 TEST(PackedTexts, ThatAreCutAreRefused) {

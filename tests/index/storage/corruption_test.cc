@@ -39,7 +39,7 @@ bool names_a_file(const std::string& complaint) {
 
 TEST(Corruption, IsSeenForEveryFlippedBitOfEveryFile) {
   const Files files = published(index_to_damage());
-  ASSERT_EQ(files.size(), 10u);
+  ASSERT_EQ(files.size(), 11u);
   ASSERT_EQ(complaint(files), "");
   for_each_flipped_bit(files, [](MemoryFileSystem& system, const std::string& name, const std::string& place,
                                  const auto& /*flip*/) {
@@ -146,7 +146,7 @@ TEST(Corruption, IsSeenForAnOlderStateOfTheSameFile) {
   const Files before = system.files("index");
   save(index_to_damage(), system, "index", true);
   Files mixed = system.files("index");
-  for (const char* kind : {"leaves", "nodes", "labels", "partitions", "fields", "dictionaries"}) {
+  for (const char* kind : {"leaves", "nodes", "labels", "partitions", "fields", "dictionaries", "texts"}) {
     Files stale = mixed;
     stale[std::string("SNAP-2-") + kind] = before.at(std::string("SNAP-1-") + kind);
     EXPECT_TRUE(names_a_file(complaint(stale))) << kind;

@@ -255,9 +255,6 @@ constexpr Shape kFieldShape{
 // As FieldColumns makes them.
 constexpr std::size_t kBrand = 0, kNote = 2, kBoolean = 5, kSize = 6;
 
-std::byte* field_bytes(Snapshot& s, std::size_t leaf) {
-  return const_cast<std::byte*>(s.leaf_fields(leaf).bytes().data());
-}
 AttributeGaps& gaps_of(Snapshot& s, std::size_t leaf, std::size_t number) {
   return const_cast<AttributeGaps&>(s.leaf_fields(leaf).gaps()[number]);
 }
@@ -279,6 +276,7 @@ std::vector<Lie> lies_about_fields() {
   const std::string wrong_gaps = "missing values are not the attribute's stand-in";
   const std::string bitmaps = "bitmaps are of rows that miss something";
   const std::string wrong_values = "the values of a field are wrong";
+  const std::string wrong_texts = "the texts of a field are wrong";
   const auto lie = [](const std::string& rule, const std::string& words,
                       std::function<void(Snapshot&)> tell) {
     return Lie{rule, std::move(tell), words, Finder::open, kFieldShape};
@@ -306,10 +304,10 @@ std::vector<Lie> lies_about_fields() {
       lie(bitmaps, wrong_values, [](Snapshot& s) { bitmap_of_field(s, 3, kNote) = 0; }),
       lie(bitmaps, wrong_values,
           [](Snapshot& s) { bitmap_of_field(s, 3, kNote) = (std::uint64_t{1} << s.leaf(3).num_rows) - 1; }),
-      lie("missing texts are empty", wrong_values,
+      lie("missing texts are empty", wrong_texts,
           [](Snapshot& s) {
             std::size_t row = 0;
-            while (s.leaf_fields(3).text(kNote, row).empty()) ++row;
+            while (s.leaf_texts(3).text(kNote, row).empty()) ++row;
             bitmap_of_field(s, 3, kNote) |= std::uint64_t{1} << row;
           }),
       lie("booleans are 0 or 1", wrong_values,
@@ -324,8 +322,8 @@ std::vector<Lie> lies_about_fields() {
                                                      static_cast<std::uint64_t>(zone.minimum));
             zone.minimum = key_of_double(HUGE_VAL);
           }),
-      lie("texts lie within their leaf", wrong_values,
-          [](Snapshot& s) { field_bytes(s, 3)[zone_of(s, 3, kNote).values + 3] = std::byte{0x7f}; }),
+      lie("texts lie within their leaf", wrong_texts,
+          [](Snapshot& s) { const_cast<std::uint32_t&>(s.leaf_texts(3).ends(kNote)[0]) = 0x7f00'0000; }),
       lie("codes have texts", wrong_values,
           [](Snapshot& s) {
             s.dictionaries[kBrand] = dictionary_of({"a", "b"});

@@ -214,7 +214,7 @@ TEST(Manifest, SaysWhichVersionItIsAndWhichOneIsRead) {
   json changed = sample();
   changed["format_version"] = 5;
   EXPECT_EQ(complaint(changed.dump()),
-            "index/MANIFEST-7: \"format_version\" of the manifest is 5; this program reads version 10: use "
+            "index/MANIFEST-7: \"format_version\" of the manifest is 5; this program reads version 11: use "
             "the program "
             "that wrote it, or build the index again from its table");
 }

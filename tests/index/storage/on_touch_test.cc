@@ -163,7 +163,7 @@ TEST(OnTouch, FindsFilesThatAreCutUnderIt) {
   put_index(index_to_damage(), whole);
   const Files files = whole.files("index");
   const std::vector<LabelledHits> expected = expected_answers();
-  for (const char* kind : {"leaves", "nodes", "labels", "fields", "ids"}) {
+  for (const char* kind : {"leaves", "nodes", "labels", "fields", "texts", "ids"}) {
     const std::string name = std::string("SNAP-1-") + kind;
     const std::size_t size = files.at(name).size();
     bool is_seen = false;

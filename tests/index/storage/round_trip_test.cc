@@ -90,11 +90,11 @@ TEST(RoundTrip, KeepsLongTexts) {
   EXPECT_EQ(difference(*after, *snapshot), "");
   const std::map<std::string, Bytes> files = system.files("index");
   EXPECT_LT(files.at("SNAP-1-labels").size(), labels.bytes.size() / 2);
-  EXPECT_LT(files.at("SNAP-1-fields").size(), notes.texts.bytes.size() / 2);
+  EXPECT_LT(files.at("SNAP-1-texts").size(), notes.texts.bytes.size() / 2);
   MemoryFileSystem again;
   save(*after, again, "index", false);
   EXPECT_EQ(again.files("index").at("SNAP-1-labels").size(), files.at("SNAP-1-labels").size());
-  EXPECT_EQ(again.files("index").at("SNAP-1-fields").size(), files.at("SNAP-1-fields").size());
+  EXPECT_EQ(again.files("index").at("SNAP-1-texts").size(), files.at("SNAP-1-texts").size());
 }
 
 TEST(RoundTrip, KeepsAnAttributeWithoutValues) {

@@ -25,6 +25,8 @@ constexpr Shape kSavedShape{.rows = 530, .attributes = 2, .partitions = 1, .fiel
 constexpr std::int64_t kInserted = 100'000, kReplaced = -36;
 const char* const kMissing = "-";
 
+constexpr std::size_t kNote = 4;  // the column of stored texts
+
 // Attributes, then fields, as text.
 using Cells = std::vector<std::string>;
 using CellsById = std::map<std::int64_t, Cells>;
@@ -32,7 +34,7 @@ using CellsById = std::map<std::int64_t, Cells>;
 std::string text_of(const Snapshot& s, std::uint32_t leaf, std::size_t row, std::size_t field) {
   const LeafFields fields = s.leaf_fields(leaf);
   if (fields.misses_field(field, row)) return kMissing;
-  if (is_stored_text(s.fields[field])) return std::string(fields.text(field, row));
+  if (is_stored_text(s.fields[field])) return std::string(s.leaf_texts(leaf).text(field, row));
   const std::int64_t key = fields.key(field, row);
   if (!has_dictionary(s.fields[field])) return std::to_string(key);
   return std::string((*s.dictionaries[field])[static_cast<std::uint32_t>(key)]);
@@ -140,7 +142,7 @@ TEST_F(SalvageFields, KeepsRowsWithoutTheirDamagedFields) {
   ASSERT_EQ(report_.dropped.size(), 1u);
   EXPECT_NE(report_.dropped[0].find("rows without their fields"), std::string::npos) << report_.dropped[0];
   for (std::size_t column = 2; column < 10; ++column) {
-    EXPECT_GT(num_lost(column), 0u);
+    EXPECT_EQ(num_lost(column) > 0, column != kNote) << column;
     EXPECT_LE(num_lost(column), 16u);
   }
   // At most a row whose value is the stand-in.
@@ -162,6 +164,7 @@ TEST_F(SalvageFields, SaysWhatIsLostWithAFile) {
       {"SNAP-1-fields", "(all rows without their fields: \""},
       {"SNAP-1-dictionaries", "(all rows without their texts: \""},
       {"SNAP-1-labels", "(all rows without their labels)"},
+      {"SNAP-1-texts", "(all rows without their texts: \"note2\")"},
       {"SNAP-1-nodes", "SNAP-1-nodes"},
       {"SNAP-1-partitions", "SNAP-1-partitions"},
       {"SNAP-1-ids", "SNAP-1-ids"}};
@@ -198,13 +201,14 @@ TEST_F(SalvageFields, ListsEveryDamagedFrame) {
   MemoryFileSystem system;
   system.put("index", files_);
   EXPECT_EQ(damage(system, "index"), std::vector<std::string>());
-  // The last frame, or what pads it; of the leaves the first, as a leaf says where its labels and fields are.
-  for (const char* kind : {"fields", "labels", "nodes", "partitions", "dictionaries", "ids"})
+  // The last frame, or what pads it; of the leaves the first, as a leaf says where its labels, fields and texts are.
+  for (const char* kind : {"fields", "labels", "texts", "nodes", "partitions", "dictionaries", "ids"})
     file(kind).at(file(kind).size() - 1) ^= std::byte{1};
   file("leaves").at(kFirstFrameOffset + 100) ^= std::byte{1};
   system.put("index", files_);
   const std::vector<std::string> some = damage(system, "index");
-  for (const char* kind : {"leaves", "fields", "labels", "nodes", "partitions", "dictionaries", "ids"})
+  for (const char* kind :
+       {"leaves", "fields", "labels", "texts", "nodes", "partitions", "dictionaries", "ids"})
     EXPECT_EQ(count(some, std::string("SNAP-1-") + kind), 1) << kind << testing::PrintToString(some);
   // Every frame of leaves: ten lines, how many more there are, and a line of the file's directory.
   for (std::size_t at = kFirstFrameOffset; at < file("leaves").size(); at += 64)
@@ -232,8 +236,20 @@ TEST_F(SalvageFields, LosesOnlyTextsWithADamagedDictionary) {
   expect_lost_texts();
 }
 
+TEST_F(SalvageFields, LosesOnlyTheStoredTextsOfADamagedFrame) {
+  file("texts").at(kFirstFrameOffset + sizeof(FrameHeader) + 5) ^= std::byte{1};
+  expect_sound_repair();
+  ASSERT_EQ(rows_.size(), whole_.size());
+  ASSERT_EQ(report_.dropped.size(), 1u);
+  EXPECT_NE(report_.dropped[0].find("rows without their texts: \"note2\")"), std::string::npos)
+      << report_.dropped[0];
+  for (std::size_t column = 0; column < 10; ++column)
+    EXPECT_EQ(num_lost(column) > 0, column == kNote) << column;
+  EXPECT_LE(num_lost(kNote), 16u);
+}
+
 TEST_F(SalvageFields, WhateverByteIsDamagedNothingIsInvented) {
-  for (const char* kind : {"fields", "dictionaries", "leaves"}) {
+  for (const char* kind : {"fields", "texts", "dictionaries", "leaves"}) {
     const std::size_t size = file(kind).size();
     for (std::size_t at = 0; at < size; at += 397 * test::step_of_states(3)) {
       SCOPED_TRACE(std::string(kind) + " byte " + std::to_string(at));

@@ -32,6 +32,7 @@ struct Shape {
   bool gaps = false;              // a fifth of all values are missing, of attributes and of fields
   const char* cluster = "";       // with kd partitions
   RowOrder row_order = RowOrder::automatic;
+  bool text_ids = false;  // the labels, which ascend as the ids do
 };
 
 // Fields of every kind, and their values.
@@ -121,12 +122,15 @@ inline std::shared_ptr<Snapshot> make_snapshot(const Shape& shape) {
   }
   for (std::size_t row = 0; row < shape.rows; ++row) {
     ids[row] = static_cast<std::int64_t>(row * 7) - 50;
-    const std::string label(random() % 12, static_cast<char>('a' + random() % 26));
+    const std::string label = shape.text_ids
+                                  ? "t" + std::to_string(1'000'000 + row)
+                                  : std::string(random() % 12, static_cast<char>('a' + random() % 26));
     text.insert(text.end(), label.begin(), label.end());
     offsets.push_back(text.size());
   }
   table.ids = ids;
   if (shape.labels) table.labels = {text, offsets};
+  if (shape.text_ids) table.id_type = IdType::text;
   if (shape.gaps)
     for (std::vector<double>& column : values)
       for (double& value : column)
@@ -172,6 +176,12 @@ inline bool same_labels(const Snapshot& a, const Snapshot& b) {
 inline bool same_fields(const Snapshot& a, const Snapshot& b) {
   for (std::size_t leaf = 0; leaf < a.num_leaves; ++leaf)
     if (!same_bytes(a.leaf_fields(leaf).bytes(), b.leaf_fields(leaf).bytes())) return false;
+  return true;
+}
+
+inline bool same_texts(const Snapshot& a, const Snapshot& b) {
+  for (std::size_t leaf = 0; leaf < a.num_leaves; ++leaf)
+    if (!same_bytes(a.leaf_texts(leaf).bytes(), b.leaf_texts(leaf).bytes())) return false;
   return true;
 }
 
@@ -225,6 +235,7 @@ inline std::string difference(const Snapshot& a, const Snapshot& b) {
   if (!same_bytes(test::all_zone_maps(*a.arena), test::all_zone_maps(*b.arena))) return "zone_map";
   if (!same_labels(a, b)) return "labels";
   if (!same_fields(a, b)) return "values of fields";
+  if (!same_texts(a, b)) return "texts";
   if (a.layout.num_rows() != b.layout.num_rows()) return "layout";
   if (!same_nodes(a, b)) return "nodes";
   if (!same_zones(a, b)) return "zones";

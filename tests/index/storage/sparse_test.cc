@@ -187,6 +187,18 @@ TEST_F(SparseFields, AFrameOfFieldsThatClaimsToBeLongIsReadInPieces) {
   expect_refused("belongs to another index");
 }
 
+TEST_F(SparseFields, AFrameOfTextsThatClaimsToBeLongIsReadInPieces) {
+  std::vector<LeafRows> changed = leaves();
+  LeafRecord& record = changed.back().record;
+  EXPECT_EQ(record.texts.offset + aligned(sizeof(FrameHeader) + record.texts.bytes),
+            manifest_.file(FileKind::texts).bytes);
+  record.texts.bytes = kLong;
+  put_leaves(changed);
+  expect_refused("at the wrong offset");  // beyond the file
+  lengthen(FileKind::texts, record.texts.offset + aligned(sizeof(FrameHeader) + kLong));
+  expect_refused("belongs to another index");
+}
+
 TEST_F(SparseTest, PartitionsThatSayThatTheyAreManyAreReadInPieces) {
   manifest_.partitioning = Partitioning::random;
   manifest_.splits.clear();

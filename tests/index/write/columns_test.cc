@@ -21,6 +21,7 @@
 #include "index/verify.h"
 #include "index/write/live_index.h"
 #include "tests/cases.h"
+#include "tests/error_of.h"
 #include "tests/field_tables.h"
 #include "tests/index/storage/memory_file_system.h"
 
@@ -407,6 +408,50 @@ TEST_F(WriteColumnsOf, RefusesValuesThatTheirColumnCannotHave) {
   TableView table = goods.view();
   table.field_views[2] = ColumnView(halves);
   EXPECT_EQ(refusal(table), "row 2: column \"count\": 2.5 is not a 64-bit integer");
+}
+
+TEST(WriteTimes, HoldOnlyWhatTextsAndNumPyHave) {
+  const std::vector<double> values = {1, 2};
+  TableView table;
+  table.num_rows = 2;
+  table.attributes = {{.name = "a"}};
+  table.columns = {values};
+  const auto refusal_as_field = [&](ColumnType type, const auto& times) {
+    table.fields = {{"t", FieldRole::filter, {type}}};
+    table.field_views = {ColumnView(times)};
+    return error_of<RowError>([&] { (void)bulk_load(table, {}); });
+  };
+  const auto refusal_as_attribute = [&](ColumnType type, const auto& times) {
+    TableView ranked = table;
+    ranked.attributes = {{.name = "t", .format = {type}}};
+    ranked.columns = {ColumnView(times)};
+    ranked.fields.clear();
+    ranked.field_views.clear();
+    return error_of<RowError>([&] { (void)bulk_load(ranked, {}); });
+  };
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(), kLastDay = 0x7fffffff;
+  const std::vector<std::int64_t> no_times = {kLeast + 1, kLeast}, days = {-kLastDay - 1, kLastDay},
+                                  far_days = {0, kLastDay + 1};
+  const std::string no_time =
+      "row 2: column \"t\": -9223372036854775808 units of time are no timestamp: from -2^63 + 1 to 2^63 - 1 "
+      "are, "
+      "and -2^63 is NumPy's NaT";
+  EXPECT_EQ(refusal_as_field(ColumnType::timestamp, no_times), no_time);
+  EXPECT_EQ(refusal_as_field(ColumnType::timestamp, std::vector<double>{0, -0x1p63}), no_time);
+  EXPECT_EQ(refusal_as_attribute(ColumnType::timestamp, std::vector<std::int64_t>{0, kLeast}), no_time);
+  EXPECT_EQ(refusal_as_field(ColumnType::integer, no_times), "no exception");
+  const std::string no_day =
+      "row 2: column \"t\": 2147483648 days since 1970 are beyond the dates, which end with the year 5881580";
+  EXPECT_EQ(refusal_as_field(ColumnType::date, days), "no exception");
+  EXPECT_EQ(refusal_as_attribute(ColumnType::date, days), "no exception");
+  EXPECT_EQ(refusal_as_field(ColumnType::date, far_days), no_day);
+  EXPECT_EQ(refusal_as_attribute(ColumnType::date, far_days), no_day);
+  EXPECT_EQ(refusal_as_attribute(ColumnType::date, std::vector<float>{1, 2.5}),
+            "row 2: column \"t\": 2.5 is no whole number of days");
+  EXPECT_EQ(refusal_as_attribute(ColumnType::timestamp, std::vector<double>{1, 2.5}),
+            "row 2: column \"t\": 2.5 is no whole number of units of time");
+  EXPECT_EQ(refusal_as_attribute(ColumnType::timestamp, std::vector<float>{1, std::nanf("")}),
+            "no exception");
 }
 
 // The minimum and maximum are those of real values, though the stand-in of a low attribute is its worst.

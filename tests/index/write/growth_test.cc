@@ -235,5 +235,41 @@ TEST(GrowthByRandomRows, LeavesNoHalfEmptyLeavesWhenTheyGo) {
 INSTANTIATE_TEST_SUITE_P(All, Growth, testing::ValuesIn(row_orders()),
                          [](const auto& suite) { return suite.param.name; });
 
+double leaves_of_node(const Snapshot& s) {
+  const auto is_above_leaves = [&s](std::uint32_t node) { return s.node(node).header().level == 1; };
+  return static_cast<double>(s.num_leaves) /
+         static_cast<double>(std::ranges::count_if(s.order().nodes, is_above_leaves));
+}
+
+// Of 32 that they have after a build. If full nodes split whatever their neighbours have, 15 are left at the end.
+TEST(Nodes, StayFullUnderRandomChanges) {
+  Random random(7);
+  const auto drawn = [&random] {
+    ModelRow row;
+    for (int i = 0; i < kColumns; ++i) row.push_back(static_cast<float>(random.uniform(0, 1)));
+    return row;
+  };
+  Rows rows;
+  std::int64_t next_id = 0;
+  while (next_id < 20'000) rows[next_id++] = drawn();
+  TreeWriter writer(load_tree(rows, {}));
+  const auto change = [&](bool shrinks) {
+    ChangeMaker batch(rows);
+    for (int n = 0; n < 200; ++n) {
+      batch.erase(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(next_id))));
+      if (!shrinks) batch.upsert(next_id++, drawn());
+    }
+    writer.apply(batch.make(kColumns, false));
+    batch.apply_to(rows);
+    return writer.finish_version(writer.current().version);
+  };
+  std::shared_ptr<const Snapshot> version;
+  for (int batch = 0; batch < 60; ++batch) version = change(false);
+  EXPECT_GT(leaves_of_node(*version), 20.0);
+  for (int batch = 0; batch < 60; ++batch) version = change(true);
+  EXPECT_GT(leaves_of_node(*version), 17.0);
+  ASSERT_EQ(fault_in(*version, rows), "");
+}
+
 }  // namespace
 }  // namespace culmen::test

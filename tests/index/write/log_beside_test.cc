@@ -95,6 +95,22 @@ TEST(LogBeside, HoldsWhatAMapHolds) {
   }
 }
 
+// Some users limit the addresses of a process.
+TEST(LogBeside, ReservesNoRoomForRowsThatItDoesNotChange) {
+  BesideRows rows;
+  for (std::int64_t id = 0; id < 100; ++id) rows[id] = {1.0, 2.0};
+  MemoryFileSystem system;
+  const std::shared_ptr<const Snapshot> base = touched(system, rows, {.num_attributes = 2});
+  LogBeside beside(base, 1000);
+  ChangeMaker batch(rows);
+  batch.upsert(100, {3.0, 4.0});
+  beside.add(batch.make(2, false));
+  const std::shared_ptr<const Snapshot> version = beside.version(base->version + 1);
+  ASSERT_FALSE(version->logged->is_arranged);
+  EXPECT_EQ(version->logged->rows->arena->leaf_capacity(), version->logged->rows->num_leaves);
+  EXPECT_EQ(version->logged->rows->arena->node_capacity(), version->logged->rows->num_nodes);
+}
+
 class LogThatContradicts : public testing::Test {
  protected:
   LogThatContradicts() {

@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "culmen/device.h"
 #include "culmen/index.h"
+#include "culmen/row_reader.h"
 #include "index/snapshot.h"
 #include "tests/cases.h"
 #include "tests/field_tables.h"
@@ -167,6 +169,65 @@ TEST(Readers, CheckAgainWhatTheyReadAgain) {
     }
   }
   EXPECT_GT(num_errors, 0);
+}
+
+// By this process, so far; 0 where the system does not tell.
+std::uint64_t bytes_read() {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::ifstream("/proc/self/io") >> name >> bytes;
+  return name == "rchar:" ? bytes : 0;
+}
+
+template <typename Call>
+std::uint64_t bytes_read_by(const Call& call) {
+  const std::uint64_t before = bytes_read();
+  call();
+  return bytes_read() - before;
+}
+
+// However little memory there is: long texts would otherwise be read again for each row.
+TEST(Readers, ReadALeafOnceForAllRowsOfAnAnswer) {
+  if (bytes_read() == 0) GTEST_SKIP();
+  constexpr std::int64_t kRows = 64;
+  Random random(5);
+  std::vector<culmen::Row> given = some_rows(random, 0, kRows);
+  std::uint64_t text_bytes = 0;
+  for (culmen::Row& row : given) {
+    std::string note;
+    for (int i = 0; i < 20'000; ++i) note += static_cast<char>('0' + random.below(64));
+    row.label += note;
+    row.fields[1] = note;
+    text_bytes += 2 * note.size();
+  }
+  const RowTable rows(random, kSchema, given);
+  const TemporaryDirectory folder;
+  Index::build(rows.view(), {.leaf_rows = 16}).save(folder.path() / "index");
+  const Index reader = Index::open(folder.path() / "index", {.loading = Loading::on_touch, .max_memory = 1});
+  const SearchResult found = reader.search({.weights = {1, 1, 1}, .k = kRows});
+  std::vector<std::size_t> ranks(kRows);
+  std::iota(ranks.begin(), ranks.end(), std::size_t{0});
+  std::vector<std::int64_t> ids;
+  for (const Hit& hit : found.hits) ids.push_back(hit.id);
+  EXPECT_LT(bytes_read_by([&] {
+              const std::vector<culmen::Row> all = found.rows(ranks);
+              for (std::size_t rank = 0; rank < all.size(); ++rank)
+                EXPECT_EQ(all[rank], given[static_cast<std::size_t>(ids[rank])]);
+            }),
+            text_bytes);
+  EXPECT_LT(bytes_read_by([&] { EXPECT_EQ(found.labels()[7], found.label(7)); }), text_bytes);
+  EXPECT_LT(bytes_read_by([&] {
+              const auto all = reader.get(ids);
+              for (std::size_t i = 0; i < all.size(); ++i)
+                EXPECT_EQ(all[i], given[static_cast<std::size_t>(ids[i])]);
+            }),
+            text_bytes);
+  EXPECT_LT(bytes_read_by([&] { EXPECT_EQ(RowReader(reader).next(kRows).size(), ids.size()); }), text_bytes);
+  EXPECT_GT(bytes_read_by([&] {
+              for (const std::size_t rank : ranks) static_cast<void>(found.row(rank));
+            }),
+            4 * text_bytes)
+      << "the limit is not felt";
 }
 
 TEST(Readers, RefuseWhatNeedsAllRowsInMemory) {
