@@ -66,8 +66,9 @@ void check_bytes_of_texts(std::string_view input, std::size_t count) {
   std::span<const std::byte> rest = bytes.span();
   while (const auto texts = encoding::take_texts(rest, count)) {
     require(texts->ends.size() == count && std::ranges::is_sorted(texts->ends), "ends that ascend");
-    require(texts->packed.empty() || texts->packed.size() >= encoding::fewest_packed_bytes(texts->text_bytes()),
-            "no fewer than promised");
+    require(
+        texts->packed.empty() || texts->packed.size() >= encoding::fewest_packed_bytes(texts->text_bytes()),
+        "no fewer than promised");
     Exactly<std::byte> text(texts->text_bytes());
     static_cast<void>(encoding::unpack(*texts, text.span().data()));
   }
