@@ -523,7 +523,7 @@ class Coordinator:
         if kept is not None and not kept.any():
             raise none_is_left(num_rows)
         determined = [
-            self._stand_in(name, preference, *stand_ins[name], columns[name].extremes, value_type, parts, folder)
+            self._stand_in(name, preference, *stand_ins[name], columns[name].extremes, kept, value_type, parts, folder)
             for name, preference in preferences.items()
         ]
         options = replace(options, value_type=value_type, stand_ins=determined)
@@ -537,15 +537,18 @@ class Coordinator:
         kind: str,
         number: float,
         extremes: tuple[float, ...],
+        kept: np.ndarray | None,
         value_type: str,
         parts: Sequence[int],
         folder: str,
     ) -> float:
-        """As an index of this column alone determines it; of the extremes, where these do."""
+        """As an index of this column alone determines it, of the rows that are kept; of the extremes, where these do."""
         import pyarrow
 
         table: Any = {name: np.array(extremes or (np.nan,), dtype=np.float64)}
-        if kind in ("median", "mean"):
+        if kept is not None:
+            table = {name: self._numbers(name, parts, folder)[kept]}
+        elif kind in ("median", "mean"):
             pieces = [p for s in range(self._num_shards) for p in _read_pieces(folder, parts, s, [name])]
             table = pyarrow.concat_tables(pieces, promote_options="permissive")
         given = number if kind == "number" else "worst" if kind == "refuse" else kind

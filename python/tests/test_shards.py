@@ -1044,6 +1044,19 @@ def test_one_of_several_rows_with_a_text_is_built(tmp_path, keep):
     ask_both(index, whole, np.random.default_rng(45), 20, with_rows=1, wheres=TEXT_WHERE)
 
 
+def test_rows_that_are_dropped_determine_nothing(tmp_path):
+    table = {"a": [1.0, np.inf, np.nan, 3.0, -9.0], "b": [4.0, 5.0, 6.0, 7.0, np.nan]}
+    whole = culmen.Index.build(table, nulls="drop", missing={"a": "worst"})
+    index = culmen.ShardedIndex.build(table, tmp_path / "s", shards=2, nulls="drop", missing={"a": "worst"})
+    more = {"id": [10], "a": [np.nan], "b": [1.0]}
+    whole.insert(more)
+    with culmen.ShardedIndex.open(tmp_path / "s", writable=True) as writer:
+        writer.insert(more)
+        found, expected = (i.search([1, 1], 9, missing="fill") for i in (writer, whole))
+    assert found.ids.tolist() == expected.ids.tolist() == [3, 0, 10]
+    assert found.scores.tolist() == expected.scores.tolist()
+
+
 def test_text_ids_with_gaps_and_of_no_rows(tmp_path):
     table = pa.table({"sku": ["b", None, "a"], "a": [1.0, 2.0, 1.0]})
     with pytest.raises(culmen.InputError, match="column 'sku' has no value in row 2"):
