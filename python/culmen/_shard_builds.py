@@ -542,7 +542,7 @@ class Coordinator:
         parts: Sequence[int],
         folder: str,
     ) -> float:
-        """As an index of this column alone determines it, of the rows that are kept; of the extremes, where these do."""
+        """As an index of this column alone determines it, of `kept` rows; of the extremes, where these do."""
         import pyarrow
 
         table: Any = {name: np.array(extremes or (np.nan,), dtype=np.float64)}

@@ -1047,7 +1047,7 @@ def test_one_of_several_rows_with_a_text_is_built(tmp_path, keep):
 def test_rows_that_are_dropped_determine_nothing(tmp_path):
     table = {"a": [1.0, np.inf, np.nan, 3.0, -9.0], "b": [4.0, 5.0, 6.0, 7.0, np.nan]}
     whole = culmen.Index.build(table, nulls="drop", missing={"a": "worst"})
-    index = culmen.ShardedIndex.build(table, tmp_path / "s", shards=2, nulls="drop", missing={"a": "worst"})
+    culmen.ShardedIndex.build(table, tmp_path / "s", shards=2, nulls="drop", missing={"a": "worst"})
     more = {"id": [10], "a": [np.nan], "b": [1.0]}
     whole.insert(more)
     with culmen.ShardedIndex.open(tmp_path / "s", writable=True) as writer:
