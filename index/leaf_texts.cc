@@ -49,7 +49,8 @@ std::vector<std::byte> leaf_texts_with(std::span<const std::vector<std::uint32_t
   put_at(bytes, 0, LeafTextsHeader{static_cast<std::uint32_t>(size), static_cast<std::uint32_t>(num_rows)});
   for (std::size_t f = 0; f < ends.size(); ++f) {
     put_at(bytes, sizeof(LeafTextsHeader) + f * sizeof(std::uint32_t), offsets[f]);
-    std::memcpy(bytes.data() + offsets[f], ends[f].data(), ends[f].size() * sizeof(std::uint32_t));
+    if (!ends[f].empty())
+      std::memcpy(bytes.data() + offsets[f], ends[f].data(), ends[f].size() * sizeof(std::uint32_t));
   }
   return bytes;
 }
