@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/pages.h"
 #include "culmen/open.h"
@@ -26,6 +27,19 @@ inline constexpr std::uint64_t kIdsPerFrame = 1024;
 // Of an index of so many rows; without those of the file's directory.
 constexpr std::uint64_t num_id_frames(std::uint64_t num_rows) {
   return (num_rows + kIdsPerFrame - 1) / kIdsPerFrame;
+}
+
+// Writes them. Many threads call encode(entries, payload), which appends the payload of a frame to no bytes.
+template <typename Entry, typename Encode>
+void write_framed_entries(std::span<const Entry> entries, std::uint64_t most_frame_bytes,
+                          const Encode& encode, FrameFileWriter& file) {
+  write_sized_frames(
+      num_id_frames(entries.size()), most_frame_bytes,
+      [&](std::uint64_t number, std::vector<std::byte>& payload) {
+        const std::uint64_t first = number * kIdsPerFrame;
+        encode(entries.subspan(first, std::min(kIdsPerFrame, entries.size() - first)), payload);
+      },
+      file);
 }
 
 template <typename Entry>

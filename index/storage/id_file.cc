@@ -115,13 +115,7 @@ std::uint64_t most_id_bytes() {
 void write_ids(const Snapshot& snapshot, const Uuid& uuid, FrameFileWriter& file) {
   if (snapshot.id_type == IdType::text) return write_id_order(snapshot, file);
   const PageBuffer<std::uint64_t> entries = entries_of(snapshot, frame_seed(uuid));
-  write_sized_frames(
-      num_id_frames(entries.size()), most_id_bytes(),
-      [&](std::uint64_t number, std::vector<std::byte>& payload) {
-        const std::uint64_t first = number * kIdsPerFrame;
-        encode_ids(entries.span().subspan(first, std::min(kIdsPerFrame, entries.size() - first)), payload);
-      },
-      file);
+  write_framed_entries<std::uint64_t>(entries.span(), most_id_bytes(), encode_ids, file);
 }
 
 std::shared_ptr<const FiledIds> open_ids(const Manifest& manifest, FrameFileReader file, Loading loading,

@@ -64,14 +64,7 @@ bool decode_id_order(std::span<const std::byte> payload, std::span<OrderedId> en
 
 void write_id_order(const Snapshot& snapshot, FrameFileWriter& file) {
   const PageBuffer<OrderedId> entries = ordered_ids_of(snapshot);
-  write_sized_frames(
-      num_id_frames(entries.size()), most_id_bytes(),
-      [&](std::uint64_t number, std::vector<std::byte>& payload) {
-        const std::uint64_t first = number * kIdsPerFrame;
-        encode_id_order(entries.span().subspan(first, std::min(kIdsPerFrame, entries.size() - first)),
-                        payload);
-      },
-      file);
+  write_framed_entries<OrderedId>(entries.span(), most_id_bytes(), encode_id_order, file);
 }
 
 IdOrderFile::IdOrderFile(const Manifest& manifest, FrameFileReader file, Loading loading, bool keeps_frames)

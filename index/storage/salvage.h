@@ -37,8 +37,8 @@ struct Salvage {
 // Throws FormatError if no manifest can be read, IoError if there is no such directory. Cost: one thread reads all
 // leaves, labels, fields and texts.
 //
-// Without the fields of a leaf its rows miss all of them, but for stored texts that are not empty. Which attributes they missed is unknown, too: values equal to
-// the stand-in count as missing.
+// Without the fields of a leaf its rows miss all of them, but for stored texts that are not empty. Which attributes they
+// missed is unknown, too: values equal to the stand-in count as missing.
 Salvage salvage(FileSystem& file_system, const std::string& directory);
 
 // Adds a line to `salvage.dropped` for each damaged frame that no row needs: nodes and partitions.
