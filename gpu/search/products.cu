@@ -11,31 +11,38 @@
 namespace culmen::gpu {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kThreads = 256, kWarps = kThreads / kWarpSize;
 constexpr unsigned kBlocksEach = 2;
 // A tile of rows: of two segments, pieces of leaves. The usual leaf is one.
 constexpr std::uint32_t kSegmentRows = kRowsAtOnce, kSegments = 2, kTileRows = kSegments * kSegmentRows;
 constexpr std::uint32_t kTileQueries = 128;
 // What a warp multiplies of a tile.
 constexpr std::uint32_t kWarpRows = 48, kWarpQueries = 64, kWarpsOfRows = kTileRows / kWarpRows;
-static_assert(kTileRows / kWarpRows * (kTileQueries / kWarpQueries) * kWarpSize == kThreads);
+static_assert(kWarpsOfRows * (kTileQueries / kWarpQueries) == kWarps);
 using Sums = float[kWarpRows / 16][kWarpQueries / 8][4];
-constexpr std::uint32_t kColumns = kWarpQueries / 4;  // of a warp's queries those in a lane's sums
 constexpr unsigned kSign = 0x80000000;
 // Tiles that a block looks at before it multiplies those that some query may reach.
 constexpr std::uint32_t kTilesAhead = 32;
 // The tiles of a step are taken in so many slices. In each, blocks have other queries, so that all have the same work.
 constexpr std::uint32_t kSlices = 8;
+// While one part of a tile is multiplied, the next is copied.
+constexpr std::uint32_t kStages = 2;
 
-// Where the numbers of queries are: in shared memory while a block goes through rows, or copied with each tile.
+// Where the numbers of queries are: in shared memory while a block goes through rows, or copied with each part.
 enum class QueryNumbers { kept, copied };
-// Numbers between two rows of a tile in shared memory: ldmatrix then has no bank conflicts.
-constexpr std::uint32_t kStride = kHalfDepth + kHalfPadding;
-CULMEN_HOST_DEVICE constexpr std::uint32_t stage_numbers(QueryNumbers queries) {
-  return (kTileRows + (queries == QueryNumbers::copied ? kTileQueries : 0)) * kStride;
+// Numbers of a row of a stage or part, of which kDepth are multiplied at a time. ldmatrix has no bank conflicts then.
+CULMEN_HOST_DEVICE constexpr std::uint32_t row_numbers(std::uint32_t depth) {
+  return depth + kHalfPadding;
 }
-constexpr std::size_t kept_bytes(QueryNumbers queries, std::uint32_t half_stride) {
-  return queries == QueryNumbers::kept ? kTileQueries * (half_stride + kHalfPadding) * sizeof(Half) : 0;
+CULMEN_HOST_DEVICE constexpr std::uint32_t stage_numbers(QueryNumbers queries, std::uint32_t depth) {
+  return (kTileRows + (queries == QueryNumbers::copied ? kTileQueries : 0)) * row_numbers(depth);
+}
+CULMEN_HOST_DEVICE constexpr std::uint32_t num_parts(std::uint32_t half_stride, std::uint32_t depth) {
+  return (half_stride + depth - 1) / depth;
+}
+constexpr std::size_t kept_numbers(QueryNumbers queries, std::uint32_t half_stride, std::uint32_t depth) {
+  return queries == QueryNumbers::kept ? kTileQueries * row_numbers(depth) * num_parts(half_stride, depth)
+                                       : 0;
 }
 
 // Copies of 16 bytes to shared memory, which the thread need not wait for before it has to.
@@ -47,61 +54,48 @@ __device__ inline void copy_16_bytes(__half* to, const Half* from) {
   *reinterpret_cast<uint4*>(to) = __ldg(reinterpret_cast<const uint4*>(from));
 #endif
 }
-__device__ inline void end_group_of_copies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" : : : "memory");
-#endif
-}
-// Until at most kLeft groups are under way.
-template <int kLeft>
 __device__ inline void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" : : "n"(kLeft) : "memory");
+  asm volatile("cp.async.wait_all;" : : : "memory");
 #endif
 }
 
 struct Segment {
+  const Half* numbers;  // of its first row
   std::uint32_t leaf, first_row, num_rows;
   HalfLeaf lengths;
 };
 
-// A row that may reach a query's k-th score bound: their numbers in the tile and in the chunk, and that of the tile.
+// A row that may reach the k-th score bound of a query, whose number in the chunk it has.
 struct Offer {
-  float product;
-  std::uint8_t row, query, tile;
+  std::uint32_t leaf;
+  std::uint16_t row, query;  // a leaf has 4,096 rows at most
 };
-static_assert(kTileRows <= 256 && kTileQueries <= 256 && kTilesAhead <= 256);
 
-template <int kStages>
 struct BlockShared {
-  static constexpr std::uint32_t kMaxOffers = kStages > 2 ? 2048 : 512;  // small cards have less memory
-
   LimitedQuery queries[kTileQueries];
+  std::uint32_t entries[kTileQueries];
   Segment segments[kTilesAhead * kSegments];
   std::uint32_t is_reached;  // by some query: tiles, a bit each
   std::uint8_t reached[kTilesAhead];
-  // What products must reach, of the tile that is multiplied and of the one before.
-  float limits[2][kSegments][kTileQueries];
-  Offer offers[kMaxOffers];
-  std::uint32_t num_offers;  // includes those beyond kMaxOffers
+  // What sums begin with, in the tile that is multiplied and in the next, as the lanes have them (multiply_add).
+  float4 starts[2][kTileQueries / 2];
+  Offer offers[kWarps][2 * kWarpSize];
 };
 static_assert(kTilesAhead == 32);
 
-template <typename T, int kStages, QueryNumbers kQueries>
+template <typename T, std::uint32_t kDepth, QueryNumbers kQueries>
 class Products {
  public:
-  __device__ Products(const MirrorRef& mirror, const BatchRef& batch, BlockShared<kStages>& shared,
-                      __half* memory, std::uint32_t num_queries)
+  __device__ Products(const MirrorRef& mirror, const BatchRef& batch, BlockShared& shared, __half* memory,
+                      std::uint32_t num_queries)
       : mirror_(mirror),
         batch_(batch),
         sweep_(batch.sweep),
         shared_(shared),
         stages_(memory),
-        kept_(memory + kStages * stage_numbers(kQueries)),
         num_queries_(num_queries),
-        num_parts_(mirror.half.stride / kHalfDepth) {
-    if (threadIdx.x == 0) shared.num_offers = 0;
-  }
+        num_parts_(num_parts(mirror.half.stride, kDepth)) {}
 
   // step: of the leaves in the tree's order. is_repeated: only for queries whose rows did not fit.
   __device__ void run(const GrowingStep& step, bool is_repeated) {
@@ -127,7 +121,7 @@ class Products {
   }
 
  private:
-  static constexpr std::uint32_t kMaxOffers = BlockShared<kStages>::kMaxOffers;
+  static constexpr std::uint32_t kRowNumbers = row_numbers(kDepth);
 
   // Tiles first, first + every ... before `end`.
   __device__ void take_chunk(std::uint32_t chunk, bool is_repeated, std::uint32_t first, std::uint32_t end,
@@ -141,23 +135,25 @@ class Products {
     leaves_ = rows_ = 0;
     for (std::uint32_t tile = first; tile < end; tile += kTilesAhead * every)
       multiply(look_ahead(tile, end, every));
+    find_offered(0);
     add_work();
   }
 
-  __device__ std::uint32_t entry(std::uint32_t q) const { return entry_of(sweep_, first_query_ + q); }
-
-  // By a thread. Returns false, and a bound that nothing reaches, if no row is to be found for the query.
+  // By a thread. Returns false, and a bound that nothing reaches, if no row is to be found for the query. Queries that are
+  // not there have the numbers of the last one.
   __device__ bool take_query(std::uint32_t q, bool is_repeated) const {
     LimitedQuery limited = {HUGE_VALF, 0, 0, 0};
+    const std::uint32_t entry = entry_of(sweep_, min(first_query_ + q, num_queries_ - 1));
     if (first_query_ + q < num_queries_) {
-      const SweepQuery& query = sweep_.queries[entry(q)];
-      const HalfQuery& half = sweep_.half_queries[entry(q)];
+      const SweepQuery& query = sweep_.queries[entry];
+      const HalfQuery& half = sweep_.half_queries[entry];
       const bool is_done = query.num_found > sweep_.capacity || (is_repeated && query.is_behind == 0);
       if (!is_done) {
         const double kth_bound = ((query.kth_bound - query.base) - query.error_bound) / half.factor;
         limited = {__double2float_rd(kth_bound), half.norm, half.loss, half.length};
       }
     }
+    shared_.entries[q] = entry;
     shared_.queries[q] = limited;
     return limited.norm > 0;
   }
@@ -166,14 +162,14 @@ class Products {
     const std::uint32_t copies_each = mirror_.half.stride * sizeof(Half) / 16;
     for (std::uint32_t i = threadIdx.x; i < kTileQueries * copies_each; i += kThreads) {
       const std::uint32_t q = i / copies_each, at = i % copies_each * (16 / sizeof(Half));
-      copy_16_bytes(kept_ + q * (mirror_.half.stride + kHalfPadding) + at, numbers_of_query(q) + at);
+      copy_16_bytes(kept(at / kDepth) + q * kRowNumbers + at % kDepth, numbers_of_query(q) + at);
     }
-    end_group_of_copies();
   }
-  // Queries that are not there are read as the last one.
+  __device__ __half* kept(std::uint32_t part) const {
+    return stages_ + kStages * stage_numbers(kQueries, kDepth) + part * kTileQueries * kRowNumbers;
+  }
   __device__ const Half* numbers_of_query(std::uint32_t q) const {
-    return sweep_.half_weights +
-           std::size_t{entry(min(q, num_queries_ - 1 - first_query_))} * mirror_.half.stride;
+    return sweep_.half_weights + std::size_t{shared_.entries[q]} * mirror_.half.stride;
   }
 
   // Finds up to kTilesAhead tiles that some query may reach, and returns how many they are.
@@ -205,11 +201,14 @@ class Products {
 
   __device__ Segment segment(std::uint32_t number, bool exists) const {
     const std::uint32_t position = step_.place(min(number, num_segments_ - 1) / segments_each_);
-    Segment of = {__ldg(mirror_.leaf_order + position), number % segments_each_ * kSegmentRows, 0, {}};
+    Segment of = {
+        nullptr, __ldg(mirror_.leaf_order + position), number % segments_each_ * kSegmentRows, 0, {}};
     const std::uint32_t all =
         min(mirror_.leaves[of.leaf].num_rows, static_cast<std::uint32_t>(mirror_.leaf_rows));
     if (exists && number < num_segments_ && of.first_row < all)
       of.num_rows = min(all - of.first_row, kSegmentRows);
+    of.numbers = mirror_.half.rows +
+                 (mirror_.first_row(of.leaf) + (of.num_rows == 0 ? 0 : of.first_row)) * mirror_.half.stride;
     of.lengths = mirror_.half.leaves[of.leaf];
     return of;
   }
@@ -221,141 +220,118 @@ class Products {
     return !(highest * kUp + 0x1p-90F < query.kth_bound);
   }
 
-  // The products of the tiles that are reached, with the numbers of the next under way.
+  // The products of the tiles that are reached. A barrier for each part: all have copied it, and are done with the one
+  // before. Warps find what they offer alone.
   __device__ void multiply(std::uint32_t num_tiles) {
-    const std::uint32_t num_steps = num_tiles * num_parts_;  // a tile has two at least: see `before`
-    Sources sources;
-    std::uint32_t next = 0;
-    for (; next < kStages - 1; ++next) copy_stage(next, num_steps, sources);
-    for (std::uint32_t tile = 0, step = 0; tile < num_tiles; ++tile) {
-      set_limits(tile);
-      std::uint32_t before = 0;  // offers of the tiles before
+    if (num_tiles > 0) copy_part(0, 0, 0);
+    std::uint32_t stage = 0;
+    for (std::uint32_t tile = 0; tile < num_tiles; ++tile) {
+      if (threadIdx.x < kTileQueries) set_start(tile, threadIdx.x);
       Sums sums;
-      for (std::uint32_t part = 0; part < num_parts_; ++part, ++step) {
-        wait_for_copies<kStages - 2>();
-        __syncthreads();  // and all warps are done with the stage that is written next
-        copy_stage(next++, num_steps, sources);
-        if (part == 0) {
-          before = shared_.num_offers;
-          multiply_first(step % kStages, tile, sums);
-        } else {
-          multiply_part(step % kStages, part, sums, sums);
-        }
+      for (std::uint32_t part = 0; part < num_parts_; ++part, stage ^= 1) {
+        wait_for_copies();
+        __syncthreads();
+        if (part + 1 < num_parts_)
+          copy_part(tile, part + 1, stage ^ 1);
+        else if (tile + 1 < num_tiles)
+          copy_part(tile + 1, 0, stage ^ 1);
+        if (part == 0)
+          multiply_part<true>(stage, tile, part, sums);
+        else
+          multiply_part<false>(stage, tile, part, sums);
       }
-      offer_reaching(tile, sums, kAllPieces);
-      __syncthreads();
-      if (shared_.num_offers > kMaxOffers) offer_in_pieces(tile, sums, before);
-      take_offers(tile + 1 < num_tiles ? kMaxOffers / 8 : 1);
+      offer_reaching(tile, sums);
     }
-    wait_for_copies<0>();
-    __syncthreads();
+    __syncthreads();  // all are done with the tiles
   }
 
-  // A thread for each query and segment of a tile.
-  __device__ void set_limits(std::uint32_t tile) const {
-    static_assert(kTileQueries * kSegments == kThreads);
-    const std::uint32_t q = threadIdx.x % kTileQueries, s = threadIdx.x / kTileQueries;
-    const LimitedQuery& query = shared_.queries[q];
-    const HalfLeaf& leaf = segment_of(tile, s).lengths;
-    const float limit = __fsub_rd(query.kth_bound, product_error(query, leaf, mirror_.num_attributes));
-    // Sums begin with it, so it must not be larger than products can be. Below these it is reached in any case.
-    shared_.limits[tile % 2][s][q] =
-        query.norm > 0 ? fmaxf(limit, -2 * query.norm * (leaf.norm + leaf.loss)) : HUGE_VALF;
-  }
   __device__ const Segment& segment_of(std::uint32_t tile, std::uint32_t s) const {
     return shared_.segments[shared_.reached[tile] * kSegments + s];
   }
 
-  // Copies of 16 bytes: threadIdx.x / 4 + 64 i is the row of the i-th in a stage, the rows' and then the queries'.
-  static constexpr std::uint32_t kCopiesOfRow = kHalfDepth * sizeof(Half) / 16;
-  static constexpr std::uint32_t kRowsOfCopy = kThreads / kCopiesOfRow;
-  static constexpr std::uint32_t kCopiesEach = stage_numbers(kQueries) / kStride / kRowsOfCopy;
-  static_assert(kTileRows % kRowsOfCopy == 0 && kTileQueries % kRowsOfCopy == 0);
-  struct Sources {
-    const Half* numbers[kCopiesEach];
-    std::uint32_t part = 0;
-  };
-
-  // The step-th part of the reached tiles. Parts are copied one after the other.
-  __device__ void copy_stage(std::uint32_t step, std::uint32_t num_steps, Sources& sources) const {
-    if (step < num_steps) {
-      if (sources.part == 0) take_sources(step / num_parts_, sources);
-      __half* to = stages_ + step % kStages * stage_numbers(kQueries) + threadIdx.x / kCopiesOfRow * kStride +
-                   threadIdx.x % kCopiesOfRow * (16 / sizeof(Half));
-#pragma unroll
-      for (std::uint32_t i = 0; i < kCopiesEach; ++i)
-        copy_16_bytes(to + i * kRowsOfCopy * kStride, sources.numbers[i] + sources.part * kHalfDepth);
-      if (++sources.part == num_parts_) sources.part = 0;
-    }
-    end_group_of_copies();  // also of nothing, so that groups can be counted
+  // By a thread for each query: sums of a tile begin so that those of rows that may reach the k-th score bound are not
+  // below 0. The start must not be larger than products can be. Where it would be, all are reached.
+  __device__ void set_start(std::uint32_t tile, std::uint32_t q) const {
+    static_assert(kSegments == 2);
+    const LimitedQuery& query = shared_.queries[q];
+    const HalfLeaf &a = segment_of(tile, 0).lengths, &b = segment_of(tile, 1).lengths;
+    const HalfLeaf lengths = {fmaxf(a.norm, b.norm), fmaxf(a.loss, b.loss), 0, 0};
+    const float limit = __fsub_rd(query.kth_bound, product_error(query, lengths, mirror_.num_attributes));
+    const float start =
+        query.norm > 0 ? fminf(-limit, 2 * query.norm * (lengths.norm + lengths.loss)) : -HUGE_VALF;
+    float* to = reinterpret_cast<float*>(shared_.starts[tile % 2] + q / 2) + q % 2;
+    to[0] = to[2] = start;
   }
 
-  // Rows that are not there are read as the last one, or, in a segment without rows, as the leaf's first.
-  __device__ void take_sources(std::uint32_t tile, Sources& sources) const {
+  // A part of a tile, with copies of 16 bytes: of row threadIdx.x / kCopiesOfRow and every kRowsOfCopy-th after it.
+  static constexpr std::uint32_t kCopiesOfRow = kDepth * sizeof(Half) / 16;
+  static constexpr std::uint32_t kRowsOfCopy = kThreads / kCopiesOfRow;
+  static_assert(kTileQueries % kRowsOfCopy == 0);
+  __device__ void copy_part(std::uint32_t tile, std::uint32_t part, std::uint32_t stage) const {
+    const std::uint32_t first = threadIdx.x / kCopiesOfRow;
     const std::uint32_t at = threadIdx.x % kCopiesOfRow * (16 / sizeof(Half));
+    if (part * kDepth + at >= mirror_.half.stride) return;  // the last part may be half
+    __half* to = stages_ + stage * stage_numbers(kQueries, kDepth) + first * kRowNumbers + at;
+    copy_rows(tile, first, part * kDepth + at, to);
+    if constexpr (kQueries == QueryNumbers::copied) {
 #pragma unroll
-    for (std::uint32_t i = 0; i < kCopiesEach; ++i) {
-      const std::uint32_t row = threadIdx.x / kCopiesOfRow + i * kRowsOfCopy;
-      if (row < kTileRows) {
-        const Segment& of = segment_of(tile, row / kSegmentRows);
-        const std::uint32_t in_leaf =
-            of.num_rows == 0 ? 0 : of.first_row + min(row % kSegmentRows, of.num_rows - 1);
-        const std::size_t number = mirror_.first_row(of.leaf) + in_leaf;
-        sources.numbers[i] = mirror_.half.rows + number * mirror_.half.stride + at;
-      } else {
-        sources.numbers[i] = numbers_of_query(row - kTileRows) + at;
+      for (std::uint32_t q = 0; q < kTileQueries; q += kRowsOfCopy)
+        copy_16_bytes(to + (kTileRows + q) * kRowNumbers, numbers_of_query(first + q) + part * kDepth + at);
+    }
+  }
+
+  // Rows that are not there are read as the segment's last one, or, if it has none, as the leaf's first.
+  __device__ void copy_rows(std::uint32_t tile, std::uint32_t first, std::uint32_t at, __half* to) const {
+    static_assert(kRowsOfCopy <= kSegmentRows);
+#pragma unroll
+    for (std::uint32_t s = 0; s < kSegments; ++s) {
+      const Segment& of = segment_of(tile, s);
+      const Half* from = of.numbers + at;
+      const std::uint32_t last = max(of.num_rows, 1u) - 1;
+#pragma unroll
+      for (std::uint32_t r = 0; r < kSegmentRows; r += kRowsOfCopy) {
+        if (kSegmentRows % kRowsOfCopy != 0 && first + r >= kSegmentRows) break;
+        copy_16_bytes(to + (s * kSegmentRows + r) * kRowNumbers,
+                      from + min(first + r, last) * mirror_.half.stride);
       }
     }
   }
 
-  // The limits of the lane's columns.
-  __device__ const float* limits_of(std::uint32_t tile) const {
-    static_assert(kSegmentRows % kWarpRows == 0);
-    return shared_.limits[tile % 2][first_row() / kSegmentRows] + first_query() + lane_ % 4 * 2;
-  }
-  __device__ static std::uint32_t column(std::uint32_t c) {
-    return c / 2 * 8 + c % 2;
-  }
-
-  // The first part of a tile: sums begin with the limits, so that those which reach them are not below 0.
-  __device__ void multiply_first(std::uint32_t stage, std::uint32_t tile, Sums& sums) const {
-    const float* limits = limits_of(tile);
-    Sums starts;
-#pragma unroll
-    for (std::uint32_t c = 0; c < kColumns; ++c) {
-      const float start = -limits[column(c)];
-#pragma unroll
-      for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
-        starts[m][c / 2][c % 2] = starts[m][c / 2][c % 2 + 2] = start;
-    }
-    multiply_part(stage, 0, starts, sums);
-  }
-
-  // sums = before + the products of a part.
-  __device__ void multiply_part(std::uint32_t stage, std::uint32_t part, const Sums& before,
+  // Sums, or those before, and the products of a part.
+  template <bool kIsFirst>
+  __device__ void multiply_part(std::uint32_t stage, std::uint32_t tile, std::uint32_t part,
                                 Sums& sums) const {
-    const __half* numbers = stages_ + stage * stage_numbers(kQueries);
-    const __half* rows = numbers + (first_row() + lane_ % 16) * kStride + lane_ / 16 * 8;
-    const bool is_kept = kQueries == QueryNumbers::kept;
-    const std::uint32_t stride = is_kept ? mirror_.half.stride + kHalfPadding : kStride;
-    const __half* queries = (is_kept ? kept_ + part * kHalfDepth : numbers + kTileRows * kStride) +
-                            (first_query() + lane_ % 8 + lane_ / 16 * 8) * stride + lane_ / 8 % 2 * 8;
-    const Sums& so_far = sums;
+    const __half* numbers = stages_ + stage * stage_numbers(kQueries, kDepth);
+    const __half* rows = numbers + (first_row() + lane_ % 16) * kRowNumbers + lane_ / 16 * 8;
+    const __half* queries =
+        (kQueries == QueryNumbers::kept ? kept(part) : numbers + kTileRows * kRowNumbers) +
+        (first_query() + lane_ % 8 + lane_ / 16 * 8) * kRowNumbers + lane_ / 8 % 2 * 8;
+    const float4* starts = shared_.starts[tile % 2] + first_query() / 2 + lane_ % 4;
 #pragma unroll
-    for (std::uint32_t at = 0; at < kHalfDepth; at += kHalfStep) {
+    for (std::uint32_t at = 0; at < kDepth; at += kHalfStep) {
+      if (at > 0 && at % kHalfDepth == 0 && part * kDepth + at == mirror_.half.stride) break;
       HalfFragment of_rows[kWarpRows / 16];
 #pragma unroll
-      for (std::uint32_t m = 0; m < kWarpRows / 16; ++m) of_rows[m].load(rows + m * 16 * kStride + at);
+      for (std::uint32_t m = 0; m < kWarpRows / 16; ++m) of_rows[m].load(rows + m * 16 * kRowNumbers + at);
 #pragma unroll
       for (std::uint32_t n = 0; n < kWarpQueries / 16; ++n) {
         HalfFragment of_queries;
-        of_queries.load(queries + n * 16 * stride + at);
+        of_queries.load(queries + n * 16 * kRowNumbers + at);
 #pragma unroll
-        for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
+        for (std::uint32_t i = n * 2; i < n * 2 + 2; ++i) {
+          const std::uint32_t low = of_queries.words[i % 2 * 2], high = of_queries.words[i % 2 * 2 + 1];
+          if (kIsFirst && at == 0) {
+            const float4 start = starts[i * 4];
+            const float before[4] = {start.x, start.y, start.z, start.w};
 #pragma unroll
-          for (std::uint32_t i = n * 2; i < n * 2 + 2; ++i)
-            multiply_add(sums[m][i], of_rows[m], of_queries.words[i % 2 * 2], of_queries.words[i % 2 * 2 + 1],
-                         at == 0 ? before[m][i] : so_far[m][i]);
+            for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
+              multiply_add(sums[m][i], of_rows[m], low, high, before);
+          } else {
+#pragma unroll
+            for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
+              multiply_add(sums[m][i], of_rows[m], low, high, sums[m][i]);
+          }
+        }
       }
     }
   }
@@ -368,79 +344,65 @@ class Products {
     return warp_ / kWarpsOfRows * kWarpQueries;
   }
 
-  // A piece of a warp's sums, 8 rows by 8 queries: there is room for the offers of all warps.
-  static constexpr std::uint32_t kPieces = kWarpRows / 8 * (kWarpQueries / 8), kAllPieces = kPieces;
-  static_assert(kThreads / kWarpSize * 8 * 8 <= kMaxOffers);
-
-  // Offers the rows of a tile, or of a piece, whose sums are not below 0. Of most tiles there are none.
-  __device__ void offer_reaching(std::uint32_t tile, const Sums& sums, std::uint32_t piece) const {
+  // By a warp: offers the rows of a tile whose sums are not below 0. Of most tiles there are none.
+  __device__ void offer_reaching(std::uint32_t tile, const Sums& sums) {
     unsigned below = kSign;
 #pragma unroll
-    for (std::uint32_t i = 0; i < kWarpRows / 16 * kWarpQueries / 8 * 4; ++i)
+    for (std::uint32_t i = 0; i < kWarpRows / 16 * 32; ++i)
       below &= __float_as_uint(sums[i / 32][i / 4 % 8][i % 4]);
-    static_assert(kWarpQueries / 8 * 4 == 32);
-    if (below != 0) return;
-    const float* limits = limits_of(tile);
+    if (__all_sync(kFullWarp, below != 0)) return;
+    // Of each 16 rows the sums below 0, a bit each.
+    std::uint32_t signs[kWarpRows / 16] = {};
 #pragma unroll
-    for (std::uint32_t c = 0; c < kColumns; ++c) {
-      const float limit = limits[column(c)];
+    for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
 #pragma unroll
-      for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
-#pragma unroll
-        for (std::uint32_t r = 0; r < 2; ++r) {
-          const float sum = sums[m][c / 2][r * 2 + c % 2];
-          const bool is_here = piece == kAllPieces || piece == (m * 2 + r) * (kWarpQueries / 8) + c / 2;
-          if (is_here && !(sum < 0))  // NaN: may reach it
-            put({sum + limit, static_cast<std::uint8_t>(first_row() + m * 16 + r * 8 + lane_ / 4),
-                 static_cast<std::uint8_t>(first_query() + column(c) + lane_ % 4 * 2),
-                 static_cast<std::uint8_t>(tile)});
-        }
+      for (std::uint32_t i = 0; i < 32; ++i)  // a sign moves in from below
+        signs[m] = __funnelshift_l(__float_as_uint(sums[m][i / 2 % 8][i / 16 * 2 + i % 2]), signs[m], 1);
+    static_assert(kWarpQueries == 64);
+    for (std::uint32_t m = 0; m < kWarpRows / 16; ++m) {
+      std::uint32_t left = ~(m == 0 ? signs[0] : m == 1 ? signs[1] : signs[2]);
+      while (__any_sync(kFullWarp, left != 0)) {
+        const auto i = static_cast<std::uint32_t>(__clz(static_cast<int>(left)));
+        offer(left != 0, tile, first_row() + m * 16 + i / 16 % 2 * 8 + lane_ / 4,
+              first_query() + i / 2 % 8 * 8 + lane_ % 4 * 2 + i % 2);
+        left &= ~(kSign >> (i % 32));
+      }
     }
   }
 
-  // All offers of a tile that did not fit at once, after the `before` that were there.
-  __device__ void offer_in_pieces(std::uint32_t tile, const Sums& sums, std::uint32_t before) const {
-    __syncthreads();  // all have seen that they are too many
-    if (threadIdx.x == 0) shared_.num_offers = before;
-    __syncthreads();
-    take_offers(1);
-    for (std::uint32_t piece = 0; piece < kPieces; ++piece) {
-      __syncthreads();
-      offer_reaching(tile, sums, piece);
-      __syncthreads();
-      take_offers(1);
-    }
-    __syncthreads();
+  // By a warp, of whose lanes some offer a row. Others than wanted are offered if products are not numbers.
+  __device__ void offer(bool offers, std::uint32_t tile, std::uint32_t row, std::uint32_t q) {
+    const Segment& of = segment_of(tile, row / kSegmentRows);
+    row %= kSegmentRows;
+    offers = offers && row < of.num_rows && shared_.queries[q].norm > 0;
+    const unsigned offering = __ballot_sync(kFullWarp, offers);
+    if (offers)
+      shared_.offers[warp_][num_offers_ + __popc(offering & ((1u << lane_) - 1))] = {
+          of.leaf, static_cast<std::uint16_t>(of.first_row + row), static_cast<std::uint16_t>(q)};
+    num_offers_ += __popc(offering);
+    if (num_offers_ >= kWarpSize) find_offered(num_offers_ - kWarpSize);
   }
 
-  // By a lane. Keeps the offer, if it fits, until many can be taken at once.
-  __device__ void put(const Offer& offer) const {
-    const std::uint32_t i = atomicAdd(&shared_.num_offers, 1u);
-    if (i < kMaxOffers) shared_.offers[i] = offer;
-  }
-
-  // By all threads, after a barrier, if there are `at_least` so many. A barrier comes before the next are put.
-  __device__ void take_offers(std::uint32_t at_least) const {
-    const std::uint32_t count = min(shared_.num_offers, kMaxOffers);
-    if (count < at_least) return;
-    for (std::uint32_t i = threadIdx.x; i < count; i += kThreads) {
-      const Offer offer = shared_.offers[i];
-      const Segment& of = segment_of(offer.tile, offer.row / kSegmentRows);
-      const std::uint32_t row = offer.row % kSegmentRows;
+  // By a warp: finds the rows that it has offered, but for the first `left`.
+  __device__ void find_offered(std::uint32_t left) {
+    __syncwarp();
+    if (left + lane_ < num_offers_) {
+      const Offer& offer = shared_.offers[warp_][left + lane_];
       const LimitedQuery& query = shared_.queries[offer.query];
-      // Others than wanted are offered if products are not numbers.
-      if (row < of.num_rows && query.norm > 0)
-        find<T>(mirror_, batch_, entry(offer.query), of.leaf, of.first_row + row, offer.product,
-                product_error(query, of.lengths, mirror_.num_attributes));
+      const float product =
+          product_of(mirror_.half.rows + (mirror_.first_row(offer.leaf) + offer.row) * mirror_.half.stride,
+                     numbers_of_query(offer.query), mirror_.half.stride);
+      find<T>(mirror_, batch_, shared_.entries[offer.query], offer.leaf, offer.row, product,
+              product_error(query, mirror_.half.leaves[offer.leaf], mirror_.num_attributes));
     }
-    __syncthreads();
-    if (threadIdx.x == 0) shared_.num_offers = 0;
+    num_offers_ = left;
+    __syncwarp();
   }
 
   __device__ void add_work() const {
     const std::uint32_t q = threadIdx.x % kTileQueries;
     if (leaves_ + rows_ == 0) return;
-    SweepQuery& query = sweep_.queries[entry(q)];
+    SweepQuery& query = sweep_.queries[shared_.entries[q]];
     atomicAdd(reinterpret_cast<unsigned long long*>(&query.leaves), std::uint64_t{leaves_});
     atomicAdd(reinterpret_cast<unsigned long long*>(&query.rows), std::uint64_t{rows_});
   }
@@ -448,27 +410,28 @@ class Products {
   const MirrorRef& mirror_;
   const BatchRef& batch_;
   const SweepRef& sweep_;
-  BlockShared<kStages>& shared_;
-  __half* stages_;  // [kStages] of stage_numbers: rows, then queries
-  __half* kept_;    // [kTileQueries][stride + kHalfPadding]
+  BlockShared& shared_;
+  __half*
+      stages_;  // [kStages] of stage_numbers: rows, then queries. Behind them what is kept: [parts][kTileQueries]
   std::uint32_t num_queries_, num_parts_;
   GrowingStep step_ = {};
   std::uint32_t segments_each_ = 0, num_segments_ = 0;
   std::uint32_t first_query_ = 0;
   std::uint32_t leaves_ = 0, rows_ = 0;  // of the thread's query, in the chunk
   std::uint32_t lane_ = threadIdx.x % kWarpSize, warp_ = threadIdx.x / kWarpSize;
+  std::uint32_t num_offers_ = 0;  // of the warp
 };
 
 // Cooperative. Dynamic shared memory: the stages, then numbers that are kept.
-template <typename T, int kStages, QueryNumbers kQueries>
+template <typename T, std::uint32_t kDepth, QueryNumbers kQueries>
 __global__ void __launch_bounds__(kThreads, kBlocksEach)
     multiply_batch(const __grid_constant__ MirrorRef mirror, const __grid_constant__ BatchRef batch) {
   const std::uint32_t num_queries = num_taking_part(batch);
   if (num_queries == 0) return;
   extern __shared__ uint4 products_shared[];  // as ldmatrix wants it aligned
-  __shared__ BlockShared<kStages> shared;
-  Products<T, kStages, kQueries> products(mirror, batch, shared, reinterpret_cast<__half*>(products_shared),
-                                          num_queries);
+  __shared__ BlockShared shared;
+  Products<T, kDepth, kQueries> products(mirror, batch, shared, reinterpret_cast<__half*>(products_shared),
+                                         num_queries);
   StepEnd step_end(batch, batch.counters->sweep_barrier);
   std::uint32_t stride = first_stride(mirror, batch.sweep);
   for (bool is_first = true, is_repeated = false; stride > 0;) {
@@ -482,12 +445,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach)
 }
 
 // Returns false, and launches nothing, if fewer blocks than `at_least` fit on a multiprocessor.
-template <typename T, int kStages, QueryNumbers kQueries>
+template <typename T, std::uint32_t kDepth, QueryNumbers kQueries>
 bool launch_multiply(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                      unsigned at_least, cudaStream_t stream) {
   const std::size_t bytes =
-      kStages * stage_numbers(kQueries) * sizeof(Half) + kept_bytes(kQueries, mirror.half.stride);
-  const std::size_t each = bytes + sizeof(BlockShared<kStages>) + 64 + limits.reserved_shared_bytes;
+      (kStages * stage_numbers(kQueries, kDepth) + kept_numbers(kQueries, mirror.half.stride, kDepth)) *
+      sizeof(Half);
+  const std::size_t each = bytes + sizeof(BlockShared) + 64 + limits.reserved_shared_bytes;
   const auto blocks_each =
       static_cast<unsigned>(std::min<std::size_t>(kBlocksEach, limits.multiprocessor_shared_bytes / each));
   if (blocks_each < at_least) return false;
@@ -495,7 +459,7 @@ bool launch_multiply(const MirrorRef& mirror, const BatchRef& batch, const cuda:
                              .num_threads = kThreads,
                              .shared_bytes = bytes,
                              .cooperative = true};
-  cuda::launch(multiply_batch<T, kStages, kQueries>, shape, stream, mirror, batch);
+  cuda::launch(multiply_batch<T, kDepth, kQueries>, shape, stream, mirror, batch);
   return true;
 }
 
@@ -504,9 +468,9 @@ bool launch_multiply(const MirrorRef& mirror, const BatchRef& batch, const cuda:
 template <typename T>
 void launch_products(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                      cudaStream_t stream) {
-  if (!launch_multiply<T, 3, QueryNumbers::kept>(mirror, batch, limits, kBlocksEach, stream) &&
-      !launch_multiply<T, 3, QueryNumbers::copied>(mirror, batch, limits, kBlocksEach, stream))
-    launch_multiply<T, 2, QueryNumbers::copied>(mirror, batch, limits, 0, stream);
+  if (!launch_multiply<T, 64, QueryNumbers::kept>(mirror, batch, limits, kBlocksEach, stream) &&
+      !launch_multiply<T, 64, QueryNumbers::copied>(mirror, batch, limits, kBlocksEach, stream))
+    launch_multiply<T, 32, QueryNumbers::copied>(mirror, batch, limits, 0, stream);
 }
 
 template void launch_products<float>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
