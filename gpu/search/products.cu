@@ -180,12 +180,12 @@ class Products {
     }
     if (threadIdx.x == 0) shared_.is_reached = 0;
     __syncthreads();
-    const std::uint32_t q = threadIdx.x % kTileQueries;
+    const LimitedQuery query = shared_.queries[threadIdx.x % kTileQueries];
     std::uint32_t reached = 0;
     for (std::uint32_t s = threadIdx.x / kTileQueries; s < kTilesAhead * kSegments;
          s += kThreads / kTileQueries) {
       const Segment& of = shared_.segments[s];
-      if (of.num_rows == 0 || !may_reach(shared_.queries[q], of.lengths)) continue;
+      if (of.num_rows == 0 || !may_reach(query, of.lengths)) continue;
       reached |= 1u << s / kSegments;
       leaves_ += of.first_row == 0 ? 1 : 0;
       rows_ += of.num_rows;
@@ -310,26 +310,27 @@ class Products {
 #pragma unroll
     for (std::uint32_t at = 0; at < kDepth; at += kHalfStep) {
       if (at > 0 && at % kHalfDepth == 0 && part * kDepth + at == mirror_.half.stride) break;
-      HalfFragment of_rows[kWarpRows / 16];
+      HalfFragment of_rows[kWarpRows / 16], of_queries[2];  // the next are loaded ahead
 #pragma unroll
       for (std::uint32_t m = 0; m < kWarpRows / 16; ++m) of_rows[m].load(rows + m * 16 * kRowNumbers + at);
+      of_queries[0].load(queries + at);
 #pragma unroll
       for (std::uint32_t n = 0; n < kWarpQueries / 16; ++n) {
-        HalfFragment of_queries;
-        of_queries.load(queries + n * 16 * kRowNumbers + at);
+        if (n + 1 < kWarpQueries / 16)
+          of_queries[(n + 1) % 2].load(queries + (n + 1) * 16 * kRowNumbers + at);
 #pragma unroll
         for (std::uint32_t i = n * 2; i < n * 2 + 2; ++i) {
-          const std::uint32_t low = of_queries.words[i % 2 * 2], high = of_queries.words[i % 2 * 2 + 1];
+          const std::uint32_t* words = of_queries[n % 2].words + i % 2 * 2;
           if (kIsFirst && at == 0) {
             const float4 start = starts[i * 4];
             const float before[4] = {start.x, start.y, start.z, start.w};
 #pragma unroll
             for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
-              multiply_add(sums[m][i], of_rows[m], low, high, before);
+              multiply_add(sums[m][i], of_rows[m], words[0], words[1], before);
           } else {
 #pragma unroll
             for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
-              multiply_add(sums[m][i], of_rows[m], low, high, sums[m][i]);
+              multiply_add(sums[m][i], of_rows[m], words[0], words[1], sums[m][i]);
           }
         }
       }
@@ -411,8 +412,7 @@ class Products {
   const BatchRef& batch_;
   const SweepRef& sweep_;
   BlockShared& shared_;
-  __half*
-      stages_;  // [kStages] of stage_numbers: rows, then queries. Behind them what is kept: [parts][kTileQueries]
+  __half* stages_;  // [kStages] of stage_numbers: rows, then queries. Kept ones are behind them
   std::uint32_t num_queries_, num_parts_;
   GrowingStep step_ = {};
   std::uint32_t segments_each_ = 0, num_segments_ = 0;
