@@ -56,6 +56,7 @@ sanitized() {
   echo 'async_test *AsyncBatches*:Async.AnswersAnEmptyIndex'
   echo 'resident_test *AsTheCpuDoes:*FollowsChanges:*ManyThreads* 8'
   echo 'sweep_test *Sweeps*'
+  echo 'sweep_test Products.* 1'
   echo 'group_shards_test *AnswerAsTheCpuDoes/mixed:*/to_nothing 2'
   echo 'group_async_test */2:Lane.*'
   echo 'group_test *Groups*/mixed:Group.SetsAside*:*BesideAWriter* 2'

@@ -13,6 +13,7 @@
 // gives the first. The scores of found rows are lower bounds here.
 #pragma once
 
+#include "gpu/cuda/half.cuh"
 #include "gpu/search/engines.h"
 #include "gpu/search/kth_bound_raise.cuh"
 #include "gpu/search/leaf_rows.cuh"
