@@ -68,6 +68,7 @@ struct Segment {
 
 // A row that may reach the k-th score bound of a query, whose number in the chunk it has.
 struct Offer {
+  float product;
   std::uint32_t leaf;
   std::uint16_t row, query;  // a leaf has 4,096 rows at most
 };
@@ -83,6 +84,22 @@ struct BlockShared {
   Offer offers[kWarps][2 * kWarpSize];
 };
 static_assert(kTilesAhead == 32);
+
+// By a warp: finds the rows that it has offered, a lane each. Not inlined: it would take registers from sums.
+template <typename T>
+__device__ __noinline__ void find_offered(const MirrorRef& mirror, const BatchRef& batch,
+                                          const BlockShared& shared, const Offer* offers,
+                                          std::uint32_t count) {
+  __syncwarp();
+  const std::uint32_t lane = threadIdx.x % kWarpSize;
+  if (lane < count) {
+    const Offer& offer = offers[lane];
+    const float error =
+        product_error(shared.queries[offer.query], mirror.half.leaves[offer.leaf], mirror.num_attributes);
+    find<T>(mirror, batch, shared.entries[offer.query], offer.leaf, offer.row, offer.product, error);
+  }
+  __syncwarp();
+}
 
 template <typename T, std::uint32_t kDepth, QueryNumbers kQueries>
 class Products {
@@ -135,7 +152,7 @@ class Products {
     leaves_ = rows_ = 0;
     for (std::uint32_t tile = first; tile < end; tile += kTilesAhead * every)
       multiply(look_ahead(tile, end, every));
-    find_offered(0);
+    take_offers(0);
     add_work();
   }
 
@@ -259,8 +276,11 @@ class Products {
     const float limit = __fsub_rd(query.kth_bound, product_error(query, lengths, mirror_.num_attributes));
     const float start =
         query.norm > 0 ? fminf(-limit, 2 * query.norm * (lengths.norm + lengths.loss)) : -HUGE_VALF;
-    float* to = reinterpret_cast<float*>(shared_.starts[tile % 2] + q / 2) + q % 2;
+    float* to = start_of(tile, q);
     to[0] = to[2] = start;
+  }
+  __device__ float* start_of(std::uint32_t tile, std::uint32_t q) const {
+    return reinterpret_cast<float*>(shared_.starts[tile % 2] + q / 2) + q % 2;
   }
 
   // A part of a tile, with copies of 16 bytes: of row threadIdx.x / kCopiesOfRow and every kRowsOfCopy-th after it.
@@ -352,52 +372,49 @@ class Products {
     for (std::uint32_t i = 0; i < kWarpRows / 16 * 32; ++i)
       below &= __float_as_uint(sums[i / 32][i / 4 % 8][i % 4]);
     if (__all_sync(kFullWarp, below != 0)) return;
-    // Of each 16 rows the sums below 0, a bit each.
-    std::uint32_t signs[kWarpRows / 16] = {};
-#pragma unroll
-    for (std::uint32_t m = 0; m < kWarpRows / 16; ++m)
-#pragma unroll
-      for (std::uint32_t i = 0; i < 32; ++i)  // a sign moves in from below
-        signs[m] = __funnelshift_l(__float_as_uint(sums[m][i / 2 % 8][i / 16 * 2 + i % 2]), signs[m], 1);
     static_assert(kWarpQueries == 64);
+#pragma unroll
     for (std::uint32_t m = 0; m < kWarpRows / 16; ++m) {
-      std::uint32_t left = ~(m == 0 ? signs[0] : m == 1 ? signs[1] : signs[2]);
+      // The i-th bit is that of row i / 16 * 8 + lane / 4 of 16, and of query i / 2 % 8 * 8 + lane % 4 * 2 + i % 2.
+      std::uint32_t signs = 0;
+#pragma unroll
+      for (std::uint32_t i = 32; i-- > 0;)  // a sign moves in from below
+        signs = __funnelshift_l(__float_as_uint(sum_of(sums[m], i)), signs, 1);
+      std::uint32_t left = ~signs;
       while (__any_sync(kFullWarp, left != 0)) {
-        const auto i = static_cast<std::uint32_t>(__clz(static_cast<int>(left)));
+        const auto i = static_cast<std::uint32_t>(__ffs(static_cast<int>(left))) - 1;  // of none not below 32
+        float sum = 0;
+#pragma unroll
+        for (std::uint32_t j = 0; j < 32; ++j)  // in registers, which have no addresses
+          if (i == j) sum = sum_of(sums[m], j);
         offer(left != 0, tile, first_row() + m * 16 + i / 16 % 2 * 8 + lane_ / 4,
-              first_query() + i / 2 % 8 * 8 + lane_ % 4 * 2 + i % 2);
-        left &= ~(kSign >> (i % 32));
+              first_query() + i / 2 % 8 * 8 + lane_ % 4 * 2 + i % 2, sum);
+        left &= left - 1;
       }
     }
   }
+  __device__ static float sum_of(const float (&sums)[kWarpQueries / 8][4], std::uint32_t i) {
+    return sums[i / 2 % 8][i / 16 * 2 + i % 2];
+  }
 
   // By a warp, of whose lanes some offer a row. Others than wanted are offered if products are not numbers.
-  __device__ void offer(bool offers, std::uint32_t tile, std::uint32_t row, std::uint32_t q) {
+  __device__ void offer(bool offers, std::uint32_t tile, std::uint32_t row, std::uint32_t q, float sum) {
     const Segment& of = segment_of(tile, row / kSegmentRows);
     row %= kSegmentRows;
     offers = offers && row < of.num_rows && shared_.queries[q].norm > 0;
     const unsigned offering = __ballot_sync(kFullWarp, offers);
     if (offers)
       shared_.offers[warp_][num_offers_ + __popc(offering & ((1u << lane_) - 1))] = {
-          of.leaf, static_cast<std::uint16_t>(of.first_row + row), static_cast<std::uint16_t>(q)};
+          sum - *start_of(tile, q), of.leaf, static_cast<std::uint16_t>(of.first_row + row),
+          static_cast<std::uint16_t>(q)};
     num_offers_ += __popc(offering);
-    if (num_offers_ >= kWarpSize) find_offered(num_offers_ - kWarpSize);
+    if (num_offers_ >= kWarpSize) take_offers(num_offers_ - kWarpSize);
   }
 
   // By a warp: finds the rows that it has offered, but for the first `left`.
-  __device__ void find_offered(std::uint32_t left) {
-    __syncwarp();
-    if (left + lane_ < num_offers_) {
-      const Offer& offer = shared_.offers[warp_][left + lane_];
-      const LimitedQuery& query = shared_.queries[offer.query];
-      const float product =
-          product_of(mirror_.half.rows + (mirror_.first_row(offer.leaf) + offer.row) * mirror_.half.stride,
-                     numbers_of_query(offer.query), mirror_.half.stride);
-      find<T>(mirror_, batch_, shared_.entries[offer.query], offer.leaf, offer.row, product,
-              product_error(query, mirror_.half.leaves[offer.leaf], mirror_.num_attributes));
-    }
+  __device__ void take_offers(std::uint32_t left) {
+    find_offered<T>(mirror_, batch_, shared_, shared_.offers[warp_] + left, num_offers_ - left);
     num_offers_ = left;
-    __syncwarp();
   }
 
   __device__ void add_work() const {

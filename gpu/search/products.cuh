@@ -13,7 +13,6 @@
 // gives the first. The scores of found rows are lower bounds here.
 #pragma once
 
-#include "gpu/cuda/half.cuh"
 #include "gpu/search/engines.h"
 #include "gpu/search/kth_bound_raise.cuh"
 #include "gpu/search/leaf_rows.cuh"
@@ -63,23 +62,6 @@ __device__ void find(const MirrorRef& mirror, const BatchRef& batch, std::uint32
   atomicMax(reinterpret_cast<unsigned long long*>(&mine.slack),
             static_cast<unsigned long long>(__double_as_longlong(slack)));  // positive: ordered as integers
   add_found(batch.sweep, entry, {isnan(lowest) ? -infinity() : lowest, mirror.first_row(leaf) + row});
-}
-
-// The product of a row and a query, whose numbers are aligned to 16 bytes.
-__device__ inline float product_of(const Half* row, const Half* query, std::uint32_t stride) {
-  float sum = 0;
-  for (std::uint32_t i = 0; i < stride; i += 8) {
-    const uint4 of_row = __ldg(reinterpret_cast<const uint4*>(row + i));
-    const uint4 of_query = *reinterpret_cast<const uint4*>(query + i);
-    const auto* a = reinterpret_cast<const __half2*>(&of_row);
-    const auto* b = reinterpret_cast<const __half2*>(&of_query);
-#pragma unroll
-    for (int pair = 0; pair < 4; ++pair) {
-      const float2 x = __half22float2(a[pair]), y = __half22float2(b[pair]);
-      sum = fmaf(x.y, y.y, fmaf(x.x, y.x, sum));
-    }
-  }
-  return sum;
 }
 
 // How much products of rows of a leaf may be off.
