@@ -293,9 +293,9 @@ std::uint64_t Index::Core::count_before(const std::shared_ptr<const Snapshot>& v
   const auto count_in = [&](const Snapshot& tree, const Query& of_tree, const TableStatistics* statistics) {
     ResolvedQuery resolved = resolve(of_tree, tree, statistics);
     resolved.watch = watch;
-    SearchStats ignored;
-    return resolved.filter.is_nothing() ? 0
-                                        : cpu::count_before(tree, resolved, place_in(tree, place), ignored);
+    if (resolved.filter.is_nothing()) return std::uint64_t{0};
+    return with_threads(options.num_threads,
+                        [&] { return cpu::count_before(tree, resolved, place_in(tree, place)); });
   };
   if (version->logged == nullptr) return count_in(*version, query, options.statistics);
   const std::shared_ptr<const LoggedView> view = logged_view(version);

@@ -1,9 +1,11 @@
 // What it costs to shape an answer: pages, the rank of a row, at most so many rows for each value of a column, terms.
 //
-//   answers [--rows=N] [--dims=D] [--kinds=independent,gaussian,...] [--signs=positive,mixed] [--questions=Q]
+//   answers [--directory=DIR] [--rows=N] [--dims=D] [--kinds=independent,gaussian,...] [--signs=positive,mixed]
+//           [--questions=Q]
 //
-// Everything on one thread, k = 16, medians in microseconds over Q questions. A line for each kind of question, and its
-// time over that of what it is compared with:
+// Of an index in DIR, which is replaced; by default in the system's directory for temporary files. Everything on one
+// thread, k = 16, medians in microseconds over Q questions. A line for each kind of question, and its time over that of
+// what it is compared with:
 //
 //   search        weights alone
 //   page          16 rows after the best 10,000; compared with k = 10,016
@@ -13,6 +15,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <string_view>
@@ -31,6 +34,7 @@ constexpr std::size_t kBest = 16, kBefore = 10'000;
 constexpr int kRepeats = 5;
 
 struct Settings {
+  std::string directory = (std::filesystem::temp_directory_path() / "culmen_answers").string();
   std::uint64_t rows = 16'000'000;
   int dims = 8;
   std::vector<std::string> kinds = {"independent", "gaussian"};
@@ -42,7 +46,8 @@ Settings parse(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (!take_flag(argument, "--rows=", settings.rows) && !take_flag(argument, "--dims=", settings.dims) &&
+    if (!take_flag(argument, "--directory=", settings.directory) &&
+        !take_flag(argument, "--rows=", settings.rows) && !take_flag(argument, "--dims=", settings.dims) &&
         !take_flag(argument, "--kinds=", settings.kinds) &&
         !take_flag(argument, "--signs=", settings.signs) &&
         !take_flag(argument, "--questions=", settings.questions))
@@ -64,7 +69,9 @@ Index build(const Settings& settings, const std::string& kind, std::mt19937_64& 
   TableView view = table.view();
   view.fields = {{"group", FieldRole::filter, {ColumnType::integer}}};
   view.field_views = {ColumnView(group)};
-  return Index::build(view);
+  // As users have it: from its files, which find ids.
+  Index::build(view).save(settings.directory, {.overwrite = true});
+  return Index::open(settings.directory);
 }
 
 class Answers {

@@ -1,10 +1,15 @@
 #include "cpu/count_rows.h"
 
+#include <tbb/parallel_for_each.h>
+
 #include <array>
+#include <atomic>
 #include <bit>
 #include <limits>
 #include <span>
+#include <vector>
 
+#include "base/floating_point_scope.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
 #include "index/read_session.h"
@@ -32,22 +37,29 @@ ResolvedQuery negated(const ResolvedQuery& query, const Snapshot& snapshot) {
   return result;
 }
 
+// A child of a node of which the bounds leave something to count.
+struct Below {
+  std::uint32_t slot;   // a leaf's below a node of level 1
+  bool all_score_more;  // than the place: then only the filter decides
+};
+
+// Of one thread.
 template <typename T>
 class Counter {
  public:
-  Counter(const Snapshot& snapshot, const ResolvedQuery& query, const Cursor& place, SearchStats& stats)
-      : snapshot_(snapshot),
-        query_(query),
-        negated_(negated(query, snapshot)),
-        place_(place),
-        filter_(query.filter),
-        stats_(stats) {}
+  Counter(const Snapshot& snapshot, const ResolvedQuery& query, const ResolvedQuery& negated,
+          const Cursor& place)
+      : snapshot_(snapshot), query_(query), negated_(negated), place_(place), filter_(query.filter) {}
 
-  std::uint64_t count() { return snapshot_.height == 0 ? 0 : count_below(snapshot_.root, false); }
+  std::uint64_t count_below(const Below& of) {
+    std::uint64_t count = 0;
+    for (const Below& child : children_to_count(of))
+      count += snapshot_.node(of.slot).header().level == 1 ? count_in_leaf(child) : count_below(child);
+    return count;
+  }
 
- private:
-  // `all_score_more`: than the place. Then only the filter decides.
-  std::uint64_t count_below(std::uint32_t slot, bool all_score_more) {
+  std::vector<Below> children_to_count(const Below& of) {
+    const auto [slot, all_score_more] = of;
     look_at(query_.watch);
     session_.rest();
     const NodeRef node = session_.keep(snapshot_.node(slot));
@@ -56,17 +68,16 @@ class Counter {
       highest = bounds_of_children(snapshot_, query_, slot, stats_);
       highest_negated = lowest_is_known() ? bounds_of_children(snapshot_, negated_, slot, stats_) : kNoBounds;
     }
-    std::uint64_t count = 0;
+    std::vector<Below> children;
     for (auto left = children_to_visit(query_.filter, snapshot_, slot); left != 0; left &= left - 1) {
       const auto child = static_cast<std::uint32_t>(std::countr_zero(left));
       if (!all_score_more && is_behind(highest[child], node.min_ids()[child])) continue;
-      const bool is_before = all_score_more || highest_negated[child] < -place_.score;
-      const std::uint32_t below = node.children()[child];
-      count += node.header().level == 1 ? count_in_leaf(below, is_before) : count_below(below, is_before);
+      children.push_back({node.children()[child], all_score_more || highest_negated[child] < -place_.score});
     }
-    return count;
+    return children;
   }
 
+ private:
   // Terms besides the weights have upper bounds alone.
   bool lowest_is_known() const { return query_.functions.empty(); }
 
@@ -75,7 +86,8 @@ class Counter {
     return score < place_.score || (score == place_.score && id >= place_.id);
   }
 
-  std::uint64_t count_in_leaf(std::uint32_t leaf, bool all_score_more) {
+  std::uint64_t count_in_leaf(const Below& of) {
+    auto [leaf, all_score_more] = of;
     look_at(query_.watch);
     session_.rest();
     const std::uint32_t num_rows = snapshot_.leaf(leaf).num_rows;
@@ -128,18 +140,33 @@ class Counter {
   const Snapshot& snapshot_;
   ReadSession session_{snapshot_};
   const ResolvedQuery& query_;
-  const ResolvedQuery negated_;
+  const ResolvedQuery& negated_;
   const Cursor place_;
   LeafFilter filter_;
-  SearchStats& stats_;
+  SearchStats stats_;  // nobody asks for them yet
 };
+
+// What is below the root's children, on all threads.
+template <typename T>
+std::uint64_t count_in_tree(const Snapshot& snapshot, const ResolvedQuery& query, const Cursor& place) {
+  const ResolvedQuery opposite = negated(query, snapshot);
+  Counter<T> of_root(snapshot, query, opposite, place);
+  const Below root = {snapshot.root, false};
+  if (snapshot.height == 1) return of_root.count_below(root);
+  const std::vector<Below> children = of_root.children_to_count(root);
+  std::atomic<std::uint64_t> count = 0;
+  tbb::parallel_for_each(children, [&](const Below& child) {
+    const FloatingPointScope floating_point;
+    count += Counter<T>(snapshot, query, opposite, place).count_below(child);
+  });
+  return count;
+}
 
 }  // namespace
 
-std::uint64_t count_before(const Snapshot& snapshot, const ResolvedQuery& query, const Cursor& place,
-                           SearchStats& stats) {
-  return visit_value_type(snapshot,
-                          [&]<typename T>(T) { return Counter<T>(snapshot, query, place, stats).count(); });
+std::uint64_t count_before(const Snapshot& snapshot, const ResolvedQuery& query, const Cursor& place) {
+  if (snapshot.height == 0) return 0;
+  return visit_value_type(snapshot, [&]<typename T>(T) { return count_in_tree<T>(snapshot, query, place); });
 }
 
 }  // namespace culmen::cpu

@@ -95,27 +95,24 @@ std::size_t Partitioner::count_angles() const {
   return count;
 }
 
-Partitioner Partitioner::clustered_by(std::uint32_t column) const {
+Partitioner Partitioner::clustered_by(std::uint32_t column) && {
   if (kind_ == Partitioning::random)
     throw InvalidArgument("random partitions cannot be clustered by a column");
-  Partitioner result = *this;
-  result.cluster_ = column;
-  return result;
+  cluster_ = column;
+  return std::move(*this);
 }
 
-Partitioner Partitioner::with_order(RowOrder order) const {
-  Partitioner result = *this;
-  if (!is_wide()) result.row_order_ = order;
-  return result;
+Partitioner Partitioner::with_order(RowOrder order) && {
+  if (!is_wide()) row_order_ = order;
+  return std::move(*this);
 }
 
-Partitioner Partitioner::with(std::span<const LateSplit> splits) const {
-  Partitioner result = *this;
+Partitioner Partitioner::with(std::span<const LateSplit> splits) && {
   for (const LateSplit& split : splits)
     if (kind_ == Partitioning::random || (split.column >= minimum_.size() && split.column != cluster_) ||
-        !result.late_splits_.add(split))
+        !late_splits_.add(split))
       throw InvalidArgument("a late split of the partitioner does not fit");
-  return result;
+  return std::move(*this);
 }
 
 RowChunk Partitioner::scaled(const RowChunk& chunk) const {

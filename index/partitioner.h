@@ -53,12 +53,15 @@ class Partitioner {
   static Partitioner restore(Partitioning kind, std::vector<double> minimum, std::vector<double> maximum,
                              std::vector<std::int32_t> splits, std::vector<double> cuts,
                              std::vector<Coordinate> own_coordinates, std::uint32_t num_partitions);
-  // A copy whose late splits may cut by `column` as well. Throws InvalidArgument if it is random.
-  Partitioner clustered_by(std::uint32_t column) const;
-  // A copy that orders the rows of a partition so; wide tables keep their order. Not automatic.
-  Partitioner with_order(RowOrder order) const;
-  // A copy with more late splits, in this order. Throws InvalidArgument if one of them does not fit.
-  Partitioner with(std::span<const LateSplit> splits) const;
+  // One whose late splits may cut by `column` as well. Throws InvalidArgument if it is random.
+  Partitioner clustered_by(std::uint32_t column) const& { return Partitioner(*this).clustered_by(column); }
+  Partitioner clustered_by(std::uint32_t column) &&;
+  // One that orders the rows of a partition so; wide tables keep their order. Not automatic.
+  Partitioner with_order(RowOrder order) const& { return Partitioner(*this).with_order(order); }
+  Partitioner with_order(RowOrder order) &&;
+  // One with more late splits, in this order. Throws InvalidArgument if one of them does not fit.
+  Partitioner with(std::span<const LateSplit> splits) const& { return Partitioner(*this).with(splits); }
+  Partitioner with(std::span<const LateSplit> splits) &&;
 
   // The keys of the chunk's rows. Only `random` uses first_row, the chunk's position in the table, and num_rows, the
   // table's. cluster_values: [rows of the chunk], if has_cluster_field(), as cut_value gives them (index/field_key.h).

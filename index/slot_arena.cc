@@ -54,9 +54,13 @@ SlotArena::SlotArena(const LeafShape& shape, const BoundLayout& layout, std::siz
 
 SlotArena::~SlotArena() {
   if (files_ != nullptr) return;  // their blocks go with them
-  for (std::byte* labels : labels_.span()) blocks_.free(labels);
-  for (std::byte* fields : fields_.span()) blocks_.free(fields);
-  for (std::byte* texts : texts_.span()) blocks_.free(texts);
+  const auto free_all = [&](std::span<std::byte*> blocks) {
+    for (std::size_t slot = 0; slot < blocks.size(); ++slot)
+      if (has_leaf(slot)) blocks_.free(blocks[slot]);  // the pages of others were never touched
+  };
+  free_all(labels_.span());
+  if (has_fields()) free_all(fields_.span());
+  free_all(texts_.span());
 }
 
 void SlotArena::require_all() const {

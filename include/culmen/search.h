@@ -35,7 +35,7 @@ enum class Engine : std::uint8_t {
 
 struct SearchOptions {
   Engine engine = Engine::automatic;
-  // Threads for a scan (also if automatic falls back to one), for gta, and for the queries of a batch. bounded and ta
+  // Threads for a scan (also if automatic falls back to one), for gta, for counting rows, and for the queries of a batch. bounded and ta
   // answer a single query on one thread. No effect on a GPU.
   int num_threads = kAllCores;
   // Of the table that the index holds a part of (culmen/statistics.h). Ranges, and the refusal of overflow, are then the

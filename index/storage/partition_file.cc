@@ -77,8 +77,8 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
         Partitioner::restore(manifest.partitioning, {doubles, doubles + d}, {doubles + d, cuts},
                              manifest.splits, {cuts, cuts + manifest.num_cuts}, std::move(own_coordinates),
                              static_cast<std::uint32_t>(manifest.num_partitions - late_splits.size()));
-    if (manifest.cluster) built = built.clustered_by(*manifest.cluster);
-    return built.with_order(manifest.row_order).with(late_splits);
+    if (manifest.cluster) built = std::move(built).clustered_by(*manifest.cluster);
+    return std::move(built).with_order(manifest.row_order).with(late_splits);
   } catch (const InvalidArgument& error) {
     throw_damaged(path, kFirstFrameOffset, error.what());
   }
