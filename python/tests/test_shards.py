@@ -1230,6 +1230,19 @@ def test_an_index_that_is_there_is_kept(tmp_path):
     newer = culmen.ShardedIndex.build(table_of(30), tmp_path / "s", ATTRIBUTES, shards=3, id="id", overwrite=True)
     assert len(newer) == 30 and newer.num_shards == 3
     third = culmen.ShardedIndex.open(tmp_path / "s")
+    one = culmen.Index.build(table_of(30), ATTRIBUTES, id="id")
+    with pytest.raises(culmen.InvalidArgument, match="holds a sharded index, and `overwrite` is not set"):
+        one.save(tmp_path / "s")
+    one.save(tmp_path / "t")
+    with pytest.raises(culmen.InvalidArgument, match="holds an index, and `overwrite` is not set"):
+        culmen.ShardedIndex.build(table_of(20), tmp_path / "t", ATTRIBUTES, shards=2, id="id")
+    assert len(culmen.Index.open(tmp_path / "t")) == 30
+    culmen.ShardedIndex.build(table_of(20), tmp_path / "t", ATTRIBUTES, shards=2, id="id", overwrite=True)
+    assert sorted(os.listdir(tmp_path / "t")) == ["LOCK", "SHARDS", "shard-1-0", "shard-1-1"]
+    one.save(tmp_path / "t", overwrite=True)
+    assert len(culmen.Index.open(tmp_path / "t")) == 30
+    with pytest.raises(culmen.NoIndex):
+        culmen.ShardedIndex.open(tmp_path / "t")
     assert sorted(os.listdir(tmp_path / "s")) == ["LOCK", "SHARDS", "shard-2-0", "shard-2-1", "shard-2-2"]
     assert len(index.search([1, 1, 1, 1], 100, missing="fill")) == 20
     assert index.refresh() == "replaced"
