@@ -351,7 +351,9 @@ def test_notebooks_show_a_small_table():
     assert "<b>" not in shown and "<i>" not in shown
     assert "more" not in index.search({"<i>": 1}, 20)._repr_html_()
     nothing = index.search({"<i>": 1}, where="big<0")._repr_html_()
-    assert nothing.count("<tr>") == 1 and "<th>big</th>" in nothing
+    assert nothing.count("<tr>") == 1 and "<th>big</th>" in nothing and nothing.endswith("<p>no rows</p>")
+    assert "no rows" not in shown and "no rows" not in index._repr_html_()
+    assert index.search([[1, 0]], where="big<0")._repr_html_().endswith("<p>no rows</p>")
     many = index.search([[1, 0], [-1, 0], [0, 1]], 9)._repr_html_()
     assert many.count("<tr>") == 21 and "7 more rows" in many and "<tr><td>1</td><td>1</td><td>0</td><td>0</td>" in many
     shown = index._repr_html_()
