@@ -286,7 +286,7 @@ def _with_ids(batch: Any, first_row: int, choice: Choice) -> tuple[Any, np.ndarr
         numbers = np.arange(first_row, first_row + len(batch))
         return batch.append_column(_NUMBER, pyarrow.array(numbers)), numbers
     column = source_of(batch).take(choice.id, "the ids")
-    ids, gaps = read_any_ids(column, len(batch), choice.id_type)
+    ids, gaps = read_any_ids(column, len(batch), choice.id_type, choice.id)
     if gaps is not None:
         if choice.nulls != "drop":
             raise InputError(
