@@ -149,6 +149,9 @@ std::vector<std::uint64_t> Index::Core::find_rows(const Snapshot& snapshot, std:
   std::optional<std::vector<std::uint64_t>> rows;
   if (ids.size() <= kMostByMap) {
     rows = look_up_rows(snapshot, ids);
+    if (!rows)
+      if (const std::shared_ptr<const TextRows> in_order = snapshot.made_text_rows())
+        rows = in_order->rows_with(ids);
     if (!rows && live_ != nullptr) rows = live_->find_rows(snapshot, ids);
   }
   by_id_map = rows.has_value();

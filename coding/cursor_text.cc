@@ -23,12 +23,13 @@ bool read_all(std::string_view text, double& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// As it was given, but in quotes, as in CSV, if it begins with a quote.
+// As it was given, but in quotes, as in CSV, if it begins with a quote or is empty.
 std::string named_text(const std::string& text) {
-  return text.starts_with('"') ? in_quotes(text) : text;
+  return text.empty() || text.starts_with('"') ? in_quotes(text) : text;
 }
 
 std::optional<std::string> read_named_text(std::string_view named) {
+  if (named.empty()) return std::nullopt;                  // the rest may be a variable that is not set
   if (!named.starts_with('"')) return std::string(named);  // with all commas
   named.remove_prefix(1);
   std::optional<std::string> text = take_quoted(named);
@@ -58,7 +59,8 @@ Cursor parse_cursor(std::string_view text, std::string_view what, IdType type) {
   const bool has_id = comma != std::string_view::npos && set_id(text.substr(comma + 1), type, cursor);
   if (has_id && read_all(text.substr(0, comma), cursor.score) && std::isfinite(cursor.score)) return cursor;
   const std::string_view hint =
-      type == IdType::text ? "; an id that begins with a quote is in quotes, as in CSV" : "";
+      type == IdType::text ? "; an id that is an empty text, or begins with a quote, is in quotes, as in CSV"
+                           : "";
   throw InvalidArgument(fmt::format("{}: expected SCORE,ID of the last row before, found {}{}", what,
                                     quote_excerpt(text), hint));
 }

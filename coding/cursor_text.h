@@ -1,5 +1,5 @@
 // Cursors as text: 9.5,1000017 or 9.5,A-17, the score and the id of the last row of a page. A text of the id may have
-// commas, and may be in quotes, as in CSV: 9.5,"a,b". One that begins with a quote has to be.
+// commas, and may be in quotes, as in CSV: 9.5,"a,b". One that is empty or begins with a quote has to be.
 #pragma once
 
 #include <string>

@@ -124,6 +124,11 @@ const std::vector<Spread>& Snapshot::spreads() const {
   return *spreads_;
 }
 
+std::shared_ptr<const TextRows> Snapshot::made_text_rows() const {
+  const std::unique_lock lock(text_rows_mutex_, std::try_to_lock);
+  return lock ? text_rows_ : nullptr;
+}
+
 std::shared_ptr<const TextRows> Snapshot::shared_text_rows() const {
   lock_isolated(text_rows_mutex_, [this] {
     if (text_rows_ == nullptr) text_rows_ = std::make_shared<const TextRows>(*this);

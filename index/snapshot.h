@@ -150,6 +150,8 @@ struct Snapshot : IndexMetadata, TreeRoot {
   // Of an index of IdType::text, also of a version with LoggedRows. The first call makes them.
   const TextRows& text_rows() const { return *shared_text_rows(); }
   std::shared_ptr<const TextRows> shared_text_rows() const;
+  // Null if they are not made yet.
+  std::shared_ptr<const TextRows> made_text_rows() const;
 
  private:
   mutable std::once_flag order_once_;

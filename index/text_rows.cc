@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "base/assert.h"
 #include "culmen/error.h"
+#include "index/find_rows.h"
 #include "index/logged_rows.h"
 #include "index/read_session.h"
 
@@ -60,6 +62,14 @@ std::uint64_t RowsInOrder::row_at(std::uint64_t place) const {
   const std::int64_t* const found = std::find(ids, end, entry.id);
   if (found == end) order_->fail(place);
   return entry.leaf * static_cast<std::uint64_t>(tree_.leaf_rows) + static_cast<std::uint64_t>(found - ids);
+}
+
+std::uint64_t RowsInOrder::row_with(std::int64_t id) const {
+  CULMEN_ASSERT(order_ == nullptr && erased_.empty());
+  const ReadSession session(tree_);
+  const auto found =
+      std::ranges::lower_bound(rows_, id, {}, [this](std::uint64_t row) { return tree_.id(row); });
+  return found != rows_.end() && tree_.id(*found) == id ? *found : kNowhere;
 }
 
 namespace {
@@ -141,6 +151,13 @@ TextPlace TextRows::last_that(std::string_view text, const Passes& passes) const
     if (id > place.id) place = {id, rows.tree().label(*row) == text};
   }
   return place;
+}
+
+std::vector<std::uint64_t> TextRows::rows_with(std::span<const std::int64_t> ids) const {
+  CULMEN_ASSERT(trees_.size() == 1);
+  std::vector<std::uint64_t> rows;
+  for (const std::int64_t id : ids) rows.push_back(trees_.front().row_with(id));
+  return rows;
 }
 
 TextPlace TextRows::find(std::string_view text) const {

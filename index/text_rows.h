@@ -32,6 +32,8 @@ class RowsInOrder {
   // it.
   template <typename Passes>
   std::optional<std::uint64_t> last_that(std::string_view wanted, const Passes& passes) const;
+  // The row with this id, or kNowhere. Of a list.
+  std::uint64_t row_with(std::int64_t id) const;
 
  private:
   std::uint64_t size() const { return order_ != nullptr ? order_->num_ids() : rows_.size(); }
@@ -54,6 +56,8 @@ class TextRows {
   TextPlace find(std::string_view text) const;
   // What stands in for the largest text below this one; the smallest int64 if there is none.
   std::int64_t before(std::string_view text) const;
+  // For each id its row, or kNowhere. Of a version without LoggedRows that no files have the order of.
+  std::vector<std::uint64_t> rows_with(std::span<const std::int64_t> ids) const;
 
  private:
   // The place of the last text for which passes(text), as for all before it.

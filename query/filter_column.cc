@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/calendar.h"
+#include "base/excerpt.h"
 #include "base/suggestion.h"
 #include "base/text_id.h"
 #include "culmen/error.h"
@@ -58,19 +59,47 @@ Spelling spelling_of(const ColumnFormat& format) {
   }
 }
 
+bool holds_times(const ColumnFormat& format) {
+  return format.type == ColumnType::date || format.type == ColumnType::timestamp;
+}
+
+// A day is its midnight. It may be one that no column of dates holds: it is compared as any other.
+std::optional<ParsedTimestamp> parse_day_or_time(const std::string& text) {
+  const std::optional<ParsedTimestamp> day = parse_timestamp(text + " 00:00");
+  return day ? day : parse_timestamp(text);
+}
+
 // An instant that a date or timestamp is compared with.
 std::optional<ParsedTimestamp> parse_instant(const std::string& text, const ColumnFormat& format) {
-  if (const std::optional<std::int64_t> days = parse_date(text))
-    return ParsedTimestamp{.seconds = *days * kSecondsOfDay};
-  const std::optional<ParsedTimestamp> timestamp = parse_timestamp(text);
+  const std::optional<ParsedTimestamp> timestamp = parse_day_or_time(text);
   const bool takes_zones = format.type == ColumnType::timestamp && !format.time_zone.empty();
   if (timestamp && timestamp->has_zone && !takes_zones) return {};
   return timestamp;
 }
 
 bool takes_text(const ColumnFormat& format, const std::string& text) {
-  const bool holds_times = format.type == ColumnType::date || format.type == ColumnType::timestamp;
-  return format.type == ColumnType::text || (holds_times && parse_instant(text, format));
+  return format.type == ColumnType::text || (holds_times(format) && parse_instant(text, format));
+}
+
+// Five digits or more, and a dash.
+bool begins_with_a_long_year(std::string_view text) {
+  const std::size_t end = text.find_first_not_of("0123456789");
+  return end != std::string_view::npos && end > 4 && text[end] == '-';
+}
+
+// Of a text that no date or timestamp of the column is compared with.
+std::string fault_of_instant(const FilterColumn& column, const std::string& text, const Snapshot& snapshot) {
+  if (begins_with_no_day(text)) return "there is no day '" + text.substr(0, kDayLetters) + "'";
+  const std::string name = shown_column(column, snapshot);
+  if (begins_with_a_long_year(text))
+    return name + ": years of more than four digits have a sign, as in '+12345-01-01', which " +
+           quote_excerpt(text) + " lacks";
+  if (const std::optional<ParsedTimestamp> timestamp = parse_timestamp(text);
+      timestamp && timestamp->has_zone)
+    return name + " has no time zone, and " + quote_excerpt(text) + " has one: write the time without it";
+  const Spelling spelling = spelling_of(format_of(column, snapshot));
+  return name + " holds " + spelling.values + ", and " + quote_excerpt(text) + " is none: compare it with " +
+         spelling.literal;
 }
 
 TimestampCount count_days(const ParsedTimestamp& instant) {
@@ -139,8 +168,8 @@ std::string unknown_filter_column(std::string_view name, const Snapshot& snapsho
   for (const Field& field : snapshot.fields)
     if (field.role == FieldRole::filter) known.push_back(field.name);
   const char* kind = snapshot.fields.empty() ? "attribute" : "column";
-  return std::string("no ") + kind + " " + quoted_name(name) + did_you_mean(std::string(name), known) +
-         "; known: " + list_of(known) + "; id is that of the row";
+  return std::string("no ") + kind + " " + quoted_name(name) +
+         known_columns(std::string(name), known, "; id is that of the row");
 }
 
 std::string fault_of_column(const FilterColumn& column, const Snapshot& snapshot) {
@@ -158,10 +187,8 @@ std::string fault_of_literal(const FilterColumn& column, const Literal& literal,
       is_number(literal) ? takes_number(format, literal) : takes_text(format, std::get<std::string>(literal));
   const bool is_text_id = column.kind == FilterColumn::Kind::id && format.type == ColumnType::text;
   if (fits) return is_text_id ? fault_of_text_id(std::get<std::string>(literal)) : std::string();
-  const bool holds_times = format.type == ColumnType::date || format.type == ColumnType::timestamp;
-  if (const std::string* text = std::get_if<std::string>(&literal);
-      text != nullptr && holds_times && begins_with_no_day(*text))
-    return "there is no day '" + text->substr(0, kDayLetters) + "'";
+  if (const std::string* text = std::get_if<std::string>(&literal); text != nullptr && holds_times(format))
+    return fault_of_instant(column, *text, snapshot);
   return type_clash(column, snapshot);
 }
 

@@ -25,7 +25,10 @@ void check_weights(const std::vector<double>& weights, bool has_terms, const Sna
     if (!std::isfinite(weights[i]))
       throw InvalidArgument("the weight of \"" + snapshot.attributes[i].name + "\" is not finite");
   if (!has_terms && std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0; }))
-    throw InvalidArgument("all weights are zero; at least one must not be");
+    throw InvalidArgument(
+        "all weights are zero, which ranks nothing: give one a weight, or add the term [id is not null], "
+        "which scores all "
+        "rows equally, so that they come in the order of their ids");
 }
 
 // Weights for (a - min) / (max - min): w / (max - min) each; adds the constant part to `offset`. A constant attribute
@@ -120,7 +123,7 @@ ResolvedGroups resolve_groups(const RowsPer& per, const Snapshot& snapshot) {
     for (const Attribute& of : snapshot.attributes) known.push_back(of.name);
     for (const Field& of : snapshot.fields) known.push_back(of.name);
     throw InvalidArgument("rows per \"" + per.column + "\": there is no such column" +
-                          did_you_mean(per.column, known) + "; known: " + list_of(known));
+                          known_columns(per.column, known));
   }
   if (field->role == FieldRole::stored && field->is_text())
     throw InvalidArgument("rows per \"" + per.column +
@@ -149,6 +152,16 @@ std::string known_attributes(const Snapshot& snapshot) {
   return list_of(names);
 }
 
+std::string known_columns(const std::string& name, const std::vector<std::string>& known,
+                          std::string_view also) {
+  std::string text = did_you_mean(name, known);
+  const bool is_mistyped = !text.empty();
+  text.append("; known: ").append(list_of(known)).append(also);
+  if (!is_mistyped)
+    text += "; a column that the build left out is not in the index: name it there (columns=, --columns)";
+  return text;
+}
+
 std::string unknown_attribute(const std::string& name, const Snapshot& snapshot) {
   if (std::ranges::find(snapshot.fields, name, &Field::name) != snapshot.fields.end())
     return "no attribute \"" + name +
@@ -156,8 +169,7 @@ std::string unknown_attribute(const std::string& name, const Snapshot& snapshot)
            known_attributes(snapshot);
   std::vector<std::string> known;
   for (const Attribute& attribute : snapshot.attributes) known.push_back(attribute.name);
-  return "no attribute \"" + name + "\"" + did_you_mean(name, known) +
-         "; known: " + known_attributes(snapshot);
+  return "no attribute \"" + name + "\"" + known_columns(name, known);
 }
 
 int position_of(const AttributeRef& attribute, const Snapshot& snapshot) {

@@ -47,6 +47,9 @@ void refuse_on_device(const Query& query);
 
 // For error messages. The names of a snapshot's attributes: "price, rating, stars".
 std::string known_attributes(const Snapshot& snapshot);
+// Ends a message about a name that no column has: the nearest of those that are known, and all of them, then `also`.
+std::string known_columns(const std::string& name, const std::vector<std::string>& known,
+                          std::string_view also = "");
 std::string unknown_attribute(const std::string& name, const Snapshot& snapshot);
 
 }  // namespace culmen

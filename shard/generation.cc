@@ -1,24 +1,23 @@
 #include "shard/generation.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "culmen/error.h"
 #include "culmen/sharded_index.h"
 #include "index/storage/current.h"
 #include "index/storage/directory_files.h"
+#include "index/storage/format.h"
 #include "index/storage/manifest.h"
 #include "index/storage/store.h"
 
 namespace culmen {
 namespace {
 
-// A failure leaves files that the next build or rebalance removes.
-void remove_generations_but(const storage::Directory& directory, std::uint64_t kept) {
-  for (const std::string& name : storage::list_quietly(directory))
-    if (generation_of(name) > 0 && generation_of(name) != kept)
-      storage::quietly([&] { std::filesystem::remove_all(directory.path_of(name)); });
-}
+constexpr std::string_view kPiecesPrefix = "pieces-";  // temporary folders of builds from Python
 
 }  // namespace
 
@@ -26,6 +25,31 @@ void check_num_shards(std::uint32_t num_shards) {
   if (num_shards == 0 || num_shards > kMaxShards)
     throw InvalidArgument(std::to_string(num_shards) + " shards; there are 1 to " +
                           std::to_string(kMaxShards));
+}
+
+std::uint64_t next_generation(const storage::Directory& directory, bool overwrite) {
+  const std::vector<std::string> names = directory.list();
+  const auto is_there = [&](const char* name) { return std::ranges::find(names, name) != names.end(); };
+  const bool has_shards = is_there(storage::kShardsName), has_index = is_there(storage::kCurrentName);
+  if ((has_shards || has_index) && !overwrite) storage::throw_not_replaced(directory, has_shards);
+  if (has_index) storage::replaceable_current_text(directory);
+  std::uint64_t last = 0;
+  for (const std::string& name : names) {
+    const std::uint64_t generation = storage::shard_generation_of(name);
+    const bool is_known = generation > 0 || storage::is_ours(name) ||
+                          name.starts_with(storage::kShardsName) || name.starts_with(kPiecesPrefix);
+    if (!is_known && !has_shards && !has_index)
+      throw InvalidArgument(directory.path() + " is not empty and holds no index: choose another directory");
+    last = std::max(last, generation);
+  }
+  return last + 1;
+}
+
+void remove_replaced(storage::Directory& directory, std::uint64_t generation) {
+  storage::remove_other_shards(directory, generation);
+  const std::vector<std::string> names = storage::list_quietly(directory);
+  if (std::ranges::find(names, storage::kCurrentName) != names.end())
+    storage::quietly([&] { storage::remove_index(directory); });
 }
 
 ShardEntry save_shard(const Snapshot& snapshot, TableStatistics statistics, const std::string& path) {
@@ -53,7 +77,7 @@ void write_generation(storage::Directory& directory, ShardManifest manifest, std
       storage::quietly([&] { std::filesystem::remove_all(directory.path_of(manifest.directory_of(s))); });
     throw;
   }
-  remove_generations_but(directory, manifest.generation);
+  remove_replaced(directory, manifest.generation);
 }
 
 }  // namespace culmen

@@ -1,7 +1,6 @@
 #include "shard/shard_manifest.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -27,7 +26,6 @@ using storage::JsonValue;
 constexpr std::string_view kLinePrefix = "culmen-shards ";
 constexpr std::string_view kShardsVersion = "1";
 constexpr const char* kNewShardsName = "SHARDS-new";
-constexpr std::string_view kShardPrefix = "shard-";
 constexpr std::uint64_t kMaxShardsBytes = std::uint64_t{256} << 20;
 constexpr std::size_t kMaxShardsDepth = 5;
 constexpr std::size_t kMaxShardsValues = 10'000'000;
@@ -81,18 +79,7 @@ ShardEntry parse_shard(const JsonMembers& members, const std::string& path) {
 }  // namespace
 
 std::string ShardManifest::directory_of(std::size_t shard) const {
-  return std::string(kShardPrefix) + std::to_string(generation) + "-" + std::to_string(shard);
-}
-
-std::uint64_t generation_of(const std::string& name) {
-  ShardManifest named;
-  if (!name.starts_with(kShardPrefix)) return 0;
-  const char* const end = name.data() + name.size();
-  const auto [dash, error] = std::from_chars(name.data() + kShardPrefix.size(), end, named.generation);
-  std::size_t shard = 0;
-  if (error != std::errc() || dash == end) return 0;
-  std::from_chars(dash + 1, end, shard);
-  return named.directory_of(shard) == name ? named.generation : 0;
+  return storage::shard_name(generation, shard);
 }
 
 std::string to_text(const ShardManifest& manifest) {

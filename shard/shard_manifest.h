@@ -31,9 +31,6 @@ struct ShardManifest {
   std::string directory_of(std::size_t shard) const;
 };
 
-// The generation in the name of a shard's directory; 0 for any other name.
-std::uint64_t generation_of(const std::string& name);
-
 std::string to_text(const ShardManifest& manifest);
 // Throws FormatError; `path` is for its message.
 ShardManifest parse_shard_manifest(const std::string& text, const std::string& path);

@@ -47,26 +47,6 @@ BuildOptions options_of_shards(const TableView& table, const BuildOptions& optio
   });
 }
 
-// What building may find in a directory.
-ShardManifest survey(const storage::Directory& directory, bool overwrite) {
-  ShardManifest before;
-  before.generation = 0;
-  bool has_shards = false;
-  for (const std::string& name : directory.list()) {
-    const std::uint64_t generation = generation_of(name);
-    before.generation = std::max(before.generation, generation);
-    has_shards = has_shards || name == storage::kShardsName;
-    const bool is_known =
-        generation > 0 || name.starts_with(storage::kShardsName) || name == storage::kLockName;
-    if (!is_known)
-      throw InvalidArgument(directory.path() +
-                            " is not empty and holds no sharded index: choose another directory");
-  }
-  if (has_shards && !overwrite)
-    throw InvalidArgument(directory.path() + " holds a sharded index, and `overwrite` is not set");
-  return before;
-}
-
 void build_distinct(const TableView& table, const std::filesystem::path& directory,
                     const ShardedBuildOptions& options) {
   check_num_shards(options.num_shards);
@@ -78,10 +58,10 @@ void build_distinct(const TableView& table, const std::filesystem::path& directo
   try {
     const auto files = file_system.open_directory(directory.string());
     if (created) files->sync_parent();
-    survey(*files, options.overwrite);  // throws before a lock file is made
+    next_generation(*files, options.overwrite);  // throws before a lock file is made
     const auto lock = files->lock(storage::kLockName);
-    ShardManifest manifest = survey(*files, options.overwrite);
-    ++manifest.generation;
+    ShardManifest manifest;
+    manifest.generation = next_generation(*files, options.overwrite);
     manifest.uuid = file_system.random_uuid();
     if (table.ids.empty() && table.id_type != IdType::text)
       manifest.next_id = static_cast<std::int64_t>(table.num_numbers());

@@ -80,7 +80,8 @@ class JsonLinesSource : public ByteSource {
         name_(std::move(name)),
         expected_names_(expected_names(options)),
         has_index_(options.schema && !options.is_partial),
-        has_choice_(options.columns.has_value()) {}
+        has_choice_(options.columns.has_value()),
+        lists_refused_lines_(options.on_rejected_row != nullptr) {}
 
   std::size_t read(char* out, std::size_t num_bytes) override {
     std::size_t done = take(out, num_bytes);
@@ -165,6 +166,7 @@ class JsonLinesSource : public ByteSource {
 
   void refuse_nameless_file() {
     line_ = 1;
+    if (first_fault_) throw InputError(*first_fault_);
     refuse_file(std::string("expected an object with names and values, found none") +
                 (is_at_end_ ? "" : " in 16 MiB"));
   }
@@ -225,18 +227,30 @@ class JsonLinesSource : public ByteSource {
     line_ = line_before;
   }
 
+  // Those of a line that is refused are none.
   void find_names_in(std::string_view line) {
+    std::vector<std::string> found;
     try {
-      for_each_member(line, [this](std::string_view name, ondemand::value& value) {
+      for_each_member(line, [&](std::string_view name, ondemand::value& value) {
         static_cast<void>(cell_of(value));  // reads it, so that the next member is found
-        if (!position_of_.emplace(std::string(name), names_.size()).second) return;
-        names_.emplace_back(name);
-        if (names_.size() > kMaxColumns)
-          refuse_file("expected at most " + std::to_string(kMaxColumns) + " names, found more");
+        if (!position_of_.contains(std::string(name))) found.emplace_back(name);
       });
     } catch (const RefusedLine& refused) {
-      if (names_.empty()) refuse_file(refused.what);  // no object at the beginning
+      if (names_.empty()) note_fault_before_names(refused.what);
+      return;
     }
+    for (std::string& name : found) {
+      if (!position_of_.emplace(name, names_.size()).second) continue;
+      names_.push_back(std::move(name));
+      if (names_.size() > kMaxColumns)
+        refuse_file("expected at most " + std::to_string(kMaxColumns) + " names, found more");
+    }
+  }
+
+  // The file may be no JSON at all. Where refused lines are listed, those that follow say so.
+  void note_fault_before_names(const std::string& fault) {
+    if (!lists_refused_lines_) refuse_file(fault);
+    if (!first_fault_) first_fault_ = place_of_line(name_, line_) + ": " + fault;
   }
 
   void add_expected_names() {
@@ -394,7 +408,8 @@ class JsonLinesSource : public ByteSource {
   std::uint64_t line_ = 0;  // the current one, from 1
   bool has_header_ = false, is_at_end_ = false;
   const std::vector<std::string> expected_names_;
-  const bool has_index_, has_choice_;
+  const bool has_index_, has_choice_, lists_refused_lines_;
+  std::optional<std::string> first_fault_;  // before any names
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::size_t> position_of_;
   std::vector<std::optional<Cell>> cells_;

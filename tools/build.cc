@@ -87,21 +87,13 @@ struct Seconds {
 };
 
 // Checks before the input is read, which may take long. save() checks again, so a race cannot replace an index.
-void check_directory(const std::string& directory, bool force, bool sharded) {
+void check_directory(const std::string& directory, bool force) {
   const fs::file_status status = fs::status(directory);
   if (!fs::exists(status)) return;
   if (!fs::is_directory(status))
     throw InvalidArgument(fmt::format("{}: is not a directory; choose another name for -o", directory));
   if (fs::is_empty(directory)) return;
-  if (ShardedIndex::is_at(directory) != sharded)
-    throw InvalidArgument(sharded
-                              ? fmt::format("{}: holds files but no sharded index; choose a new or empty "
-                                            "directory for -o",
-                                            directory)
-                              : fmt::format("{}: holds a sharded index; choose another directory for -o, or "
-                                            "give --shards",
-                                            directory));
-  if (!sharded && !fs::exists(fs::path(directory) / "CURRENT"))
+  if (!ShardedIndex::is_at(directory) && !fs::exists(fs::path(directory) / "CURRENT"))
     throw InvalidArgument(
         fmt::format("{}: holds files but no index; choose a new or empty directory for -o", directory));
   if (!force) throw InvalidArgument(fmt::format("{}: holds an index; --force replaces it", directory));
@@ -287,7 +279,7 @@ void print_build_summary(const BuildArguments& arguments, const Table& table, co
 }
 
 ExitCode run(const BuildArguments& arguments, bool quiet) {
-  check_directory(arguments.directory, arguments.force, arguments.num_shards.has_value());
+  check_directory(arguments.directory, arguments.force);
   for (const int device : parse_devices(arguments.device))
     if (device != kNoDevice && device >= num_devices())
       throw CudaError(fmt::format("there is no GPU {} here, {} can be used; build with --device cpu", device,
@@ -396,7 +388,7 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
   command.add_option("-o,--output", arguments.directory, "Directory of the index")
       ->required()
       ->type_name("DIR");
-  command.add_flag("--force", arguments.force, "Replace an index that is there");
+  command.add_flag("--force", arguments.force, "Replace an index that is there, sharded or not");
   command
       .add_option("--shards", arguments.num_shards,
                   "A sharded index: so many indexes that the other commands take as one (default: one index)")

@@ -41,7 +41,7 @@ inline constexpr std::uint32_t kMaxShards = 4096;
 struct ShardedBuildOptions {
   std::uint32_t num_shards = 1;
   BuildOptions build = {};  // of each shard; stays_on_device has no effect
-  bool overwrite = false;   // replace a sharded index that is already in the directory
+  bool overwrite = false;   // replace an index that is already in the directory, sharded or not
 };
 
 // One shard, as the manifest lists it or as it was opened.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace culmen::storage {
 namespace {
 
 constexpr const char* kCurrentPrefix = "culmen-index ";
+constexpr std::uint64_t kMaxCurrentBytes = 256;
 
 // The line ends in a checksum of what precedes it, in every version of the format.
 bool ends_in_its_checksum(std::string_view text) {
@@ -71,17 +73,24 @@ Current parse_current(const std::string& text, const std::string& path) {
 }
 
 std::string read_current_text(const Directory& directory) {
-  constexpr std::uint64_t kMaxCurrentBytes = 256;
+  const std::vector<std::string> names = directory.list();
+  if (std::ranges::find(names, kShardsName) != names.end())
+    throw NoIndex(directory.path() + " holds a sharded index: open it by ShardedIndex, or one of its shards");
   try {
     return read_text(*directory.open(kCurrentName), kMaxCurrentBytes);
   } catch (const IoError&) {
-    const std::vector<std::string> names = directory.list();
-    if (std::ranges::find(names, kShardsName) != names.end())
-      throw NoIndex(directory.path() +
-                    " holds a sharded index: open it by ShardedIndex, or one of its shards");
     if (std::any_of(names.begin(), names.end(), is_ours)) throw;
     throw NoIndex(directory.path() + " holds no index");
   }
+}
+
+std::string replaceable_current_text(const Directory& directory) {
+  const auto file = directory.open(kCurrentName);
+  std::string text(std::min(file->size(), kMaxCurrentBytes), '\0');
+  file->read(0, std::as_writable_bytes(std::span(text)));
+  if (!looks_like_current(text))
+    throw InvalidArgument(file->path() + " was not written by culmen: choose another directory");
+  return text;
 }
 
 void switch_current(Directory& directory, const Current& current, bool& switched) {

@@ -27,8 +27,10 @@ Current parse_current(const std::string& text, const std::string& path);  // thr
 // Returns true if culmen wrote this as a CURRENT, damaged or not.
 bool looks_like_current(const std::string& text);
 
-// Throws NoIndex if no file in the directory is ours.
+// Throws NoIndex if no file in the directory is ours, or if there are shards: these count beside a CURRENT.
 std::string read_current_text(const Directory& directory);
+// Of a CURRENT that is to be replaced or removed. Throws InvalidArgument if culmen did not write it.
+std::string replaceable_current_text(const Directory& directory);
 
 // Replaces CURRENT. All other names are durable before the switch, and the switch is on return. Sets `switched` once
 // other processes see the new one; if a call fails after that, a power cut may bring back the old one.

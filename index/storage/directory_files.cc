@@ -1,5 +1,6 @@
 #include "index/storage/directory_files.h"
 
+#include <filesystem>
 #include <span>
 
 #include "culmen/error.h"
@@ -15,6 +16,11 @@ std::uint64_t number_after(std::uint64_t last, const Directory& directory) {
   if (last >= kMaxNumber)
     throw InvalidArgument(directory.path() + " has no number left for new files: choose another directory");
   return last + 1;
+}
+
+void throw_not_replaced(const Directory& directory, bool is_sharded) {
+  throw InvalidArgument(directory.path() + (is_sharded ? " holds a sharded index" : " holds an index") +
+                        ", and `overwrite` is not set");
 }
 
 void remove_quietly(Directory& directory, const std::string& name) {
@@ -39,6 +45,19 @@ void remove_logs(Directory& directory, std::uint64_t first, std::uint64_t last) 
     const std::uint64_t number = log_number_of(name);
     if (number > 0 && number >= first && number < last) remove_quietly(directory, name);
   }
+}
+
+void remove_other_shards(const Directory& directory, std::uint64_t kept) {
+  for (const std::string& name : list_quietly(directory))
+    if (shard_generation_of(name) > 0 && shard_generation_of(name) != kept)
+      quietly([&] { std::filesystem::remove_all(directory.path_of(name)); });
+}
+
+void remove_index(Directory& directory) {
+  directory.remove(kCurrentName);
+  directory.sync();  // no crash leaves a CURRENT without its files
+  remove_other_snapshots(directory, 0);
+  remove_logs(directory, 0, kMaxNumber + 1);
 }
 
 std::string read_text(const ReadableFile& file, std::uint64_t max_bytes) {

@@ -150,6 +150,10 @@ std::uint64_t snapshot_number_of(const std::string& name);
 std::string log_name(std::uint64_t log_number);
 // The log number in a name of a log; 0 for any other name.
 std::uint64_t log_number_of(const std::string& name);
+// Of the directory of a shard.
+std::string shard_name(std::uint64_t generation, std::uint64_t shard);
+// The generation in such a name; 0 for any other name.
+std::uint64_t shard_generation_of(const std::string& name);
 
 // Throws FormatError: "path, byte offset: what".
 [[noreturn]] void throw_damaged(const std::string& path, std::uint64_t offset, const std::string& what);

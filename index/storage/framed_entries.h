@@ -5,7 +5,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -45,8 +44,8 @@ void write_framed_entries(std::span<const Entry> entries, std::uint64_t most_fra
 template <typename Entry>
 class FramedEntries {
  public:
-  // For frames that are not kept.
-  using Frame = std::array<Entry, kIdsPerFrame>;
+  // Memory for frames that are not kept. Has none until one is read.
+  using Frame = std::vector<Entry>;
   // Returns false if the payload is not that of so many good entries.
   using Decode = std::function<bool(std::span<const std::byte> payload, std::span<Entry> entries)>;
 
@@ -83,9 +82,9 @@ class FramedEntries {
   // Valid until `mine` is used again.
   std::span<const Entry> frame(std::uint64_t number, Frame& mine) const {
     if (keeps_frames_) return frame(number);
-    const std::span<Entry> entries(mine.data(), entries_in(number));
-    read_frame(number, entries);
-    return entries;
+    mine.resize(entries_in(number));
+    read_frame(number, mine);
+    return mine;
   }
 
   // Reads the rest, and checks the directory and the file's digest.

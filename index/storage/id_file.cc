@@ -166,7 +166,7 @@ std::uint64_t IdFile::first_frame_with(std::uint32_t tag, Entries::Frame& mine) 
 
 std::vector<std::uint32_t> IdFile::leaves_with(std::int64_t id) const {
   const std::uint32_t tag = tag_of(id, seed_);
-  Entries::Frame mine;  // NOLINT(cppcoreguidelines-pro-type-member-init): 8 KiB, most often not used
+  Entries::Frame mine;
   std::vector<std::uint32_t> leaves;
   for (std::uint64_t number = first_frame_with(tag, mine); number < entries_.num_frames(); ++number) {
     const std::span<const std::uint64_t> entries = entries_.frame(number, mine);

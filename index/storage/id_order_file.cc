@@ -81,12 +81,12 @@ IdOrderFile::IdOrderFile(const Manifest& manifest, FrameFileReader file, Loading
           "ids are not in order, or not in the leaf that is named") {}
 
 OrderedId IdOrderFile::at(std::uint64_t place) const {
-  Entries::Frame mine;  // NOLINT(cppcoreguidelines-pro-type-member-init): 16 KiB, most often not used
+  Entries::Frame mine;
   return entries_.frame(place / kIdsPerFrame, mine)[place % kIdsPerFrame];
 }
 
 std::uint64_t IdOrderFile::place_of(std::int64_t id) const {
-  Entries::Frame mine;  // NOLINT(cppcoreguidelines-pro-type-member-init): as above
+  Entries::Frame mine;
   std::uint64_t first = 0, end = entries_.num_frames();
   while (first < end) {
     const std::uint64_t middle = first + (end - first) / 2;

@@ -13,6 +13,7 @@ namespace {
 // What a directory contains before a save.
 struct Contents {
   bool has_index = false;
+  bool has_shards = false;  // then a sharded index, whether or not there is a CURRENT
   // The number of the snapshot that CURRENT names; 0 if there is none or CURRENT is damaged.
   std::uint64_t live_number = 0;
   std::uint64_t last_number = 0;  // the highest in any name of a snapshot's files
@@ -20,13 +21,9 @@ struct Contents {
 };
 
 std::uint64_t live_number(const Directory& directory) {
-  const auto file = directory.open(kCurrentName);
-  std::string text(std::min<std::uint64_t>(file->size(), 256), '\0');
-  file->read(0, std::as_writable_bytes(std::span(text)));
-  if (!looks_like_current(text))
-    throw InvalidArgument(file->path() + " was not written by culmen: choose another directory");
+  const std::string text = replaceable_current_text(directory);
   try {
-    return parse_current(text, file->path()).snapshot_number;
+    return parse_current(text, directory.path_of(kCurrentName)).snapshot_number;
   } catch (const FormatError&) {
     return 0;  // damaged, and about to be replaced
   }
@@ -36,17 +33,16 @@ Contents survey(const Directory& directory, bool overwrite) {
   Contents contents;
   bool has_foreign = false;
   for (const std::string& name : directory.list()) {
-    if (name == kShardsName)
-      throw InvalidArgument(directory.path() + " holds a sharded index: choose another directory");
     has_foreign |= !is_ours(name);
+    contents.has_shards |= name == kShardsName;
     contents.has_index |= name == kCurrentName;
     contents.last_number = std::max(contents.last_number, snapshot_number_of(name));
     contents.last_log = std::max(contents.last_log, log_number_of(name));
   }
-  if (!contents.has_index && has_foreign)
+  const bool is_taken = contents.has_index || contents.has_shards;
+  if (!is_taken && has_foreign)
     throw InvalidArgument(directory.path() + " is not empty and holds no index: choose another directory");
-  if (contents.has_index && !overwrite)
-    throw InvalidArgument(directory.path() + " holds an index, and `overwrite` is not set");
+  if (is_taken && !overwrite) throw_not_replaced(directory, contents.has_shards);
   if (contents.has_index) contents.live_number = live_number(directory);
   contents.last_number = std::max(contents.last_number, contents.live_number);
   return contents;
@@ -95,6 +91,10 @@ void save_locked(const Snapshot& snapshot, FileSystem& file_system, Directory& d
   log.keep();
   remove_other_snapshots(directory, name.number);
   remove_logs(directory, 0, log.name().number);
+  if (!before.has_shards) return;
+  directory.remove(kShardsName);  // from now on CURRENT counts
+  directory.sync();
+  remove_other_shards(directory, 0);
 }
 
 void save_in(const Snapshot& snapshot, FileSystem& file_system, Directory& directory, bool overwrite) {
@@ -104,8 +104,8 @@ void save_in(const Snapshot& snapshot, FileSystem& file_system, Directory& direc
     save_locked(snapshot, file_system, directory, overwrite);
   } catch (...) {
     const std::vector<std::string> names = list_quietly(directory);
-    if (std::find(names.begin(), names.end(), kCurrentName) == names.end())
-      remove_quietly(directory, kLockName);
+    const auto is_there = [&](const char* name) { return std::ranges::find(names, name) != names.end(); };
+    if (!is_there(kCurrentName) && !is_there(kShardsName)) remove_quietly(directory, kLockName);
     throw;
   }
 }

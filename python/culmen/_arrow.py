@@ -59,7 +59,7 @@ def refuse_repeated(names: list[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise InputError(f"two columns are called {name!r}")
+            raise InputError(f"two columns are called {name!r}: rename one")
         seen.add(name)
 
 

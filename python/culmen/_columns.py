@@ -207,7 +207,7 @@ def refuse_beyond_int64(values: np.ndarray, gaps: np.ndarray | None, name: str) 
         is_beyond &= ~gaps
     if is_beyond.any():
         row = int(is_beyond.argmax())
-        raise row_error(row, f"column {name!r}: {values[row]} is beyond 2^63 - 1: make the column float64")
+        raise row_error(row, f"column {name!r}: {values[row]} is beyond 2^63 - 1: make the column float64, or texts")
 
 
 def _from_datetimes(values: np.ndarray, name: str) -> Column:
@@ -337,7 +337,7 @@ def _integer_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) 
         return Column(Format("int"), np.array([int(value) for value in whole], dtype=np.int64), gaps)
     except OverflowError:
         row = next(i for i, value in enumerate(whole) if not -(1 << 63) <= int(value) < 1 << 63)
-        raise row_error(row, f"column {name!r}: {whole[row]} is beyond 2^63: make the column float") from None
+        raise row_error(row, f"column {name!r}: {whole[row]} is beyond 2^63: make the column float, or texts") from None
 
 
 def _id_objects(values: Sequence[Any], gaps: np.ndarray | None) -> Column:

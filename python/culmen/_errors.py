@@ -9,6 +9,10 @@ class InvalidArgument(Error, ValueError):
     """An argument makes no sense: an unknown attribute, k = 0, weights that are not finite, ..."""
 
 
+class WrongType(InvalidArgument, TypeError):
+    """An argument is of another type than what it stands for."""
+
+
 class InputError(Error, ValueError):
     """A table cannot be indexed: an infinity, an id twice, a column of lists, ..."""
 

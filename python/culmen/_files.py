@@ -19,7 +19,7 @@ from ._dialect import CsvDialect, RejectedRow
 from ._errors import Error, InputError, InvalidArgument, IoError, RowError, row_error
 from ._fitting import joined
 from ._ids import decoded
-from ._sources import Source, source_of
+from ._sources import Source, is_of_objects, refuse_lazy, source_of
 from ._tables import Choice, preferences_of
 
 if TYPE_CHECKING:
@@ -347,18 +347,21 @@ def as_arrow(table: Any) -> Any:
     import pyarrow
 
     if isinstance(table, pyarrow.Table):
+        refuse_repeated(table.column_names)
         return table
     if not isinstance(table, Mapping) and not hasattr(table, "__arrow_c_stream__"):
+        refuse_lazy(table, "the rows")
         raise InvalidArgument("a table is a dict of columns, or one of a library with Arrow")
     if hasattr(table, "reset_index"):
+        refuse_repeated([str(name) for name in table])
         is_named = any(name is not None for name in table.index.names)
-        return pyarrow.Table.from_pandas(table.reset_index() if is_named else table, preserve_index=False)
+        table = table.reset_index() if is_named else table
+    elif any(map(is_of_objects, getattr(table, "dtypes", ()))):  # of polars
+        table = {of.name: of.to_list() if is_of_objects(of.dtype) else of.to_arrow() for of in table}
     try:
-        return pyarrow.table(table)
-    except OverflowError as error:
-        raise InputError(
-            f"a list has integers beyond int64 ({error}): give them as an array of numpy.uint64, or as texts"
-        ) from None
+        return _converted(table)
+    except OverflowError:  # integers that int64 does not hold
+        return _converted({str(name): _as_uint64(column, str(name)) for name, column in table.items()})
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, UnicodeEncodeError) as error:
         if len(table) > 1:  # finds the column
             for name, column in table.items():
@@ -366,3 +369,25 @@ def as_arrow(table: Any) -> Any:
         for name, column in source_of(table).columns.items():
             read_column(column, name)  # says which cell is wrong
         raise InputError(f"pyarrow does not take the table: {error}") from None
+
+
+def _converted(table: Any) -> Any:
+    import pyarrow
+
+    return (
+        pyarrow.Table.from_pandas(table, preserve_index=False)
+        if hasattr(table, "reset_index")
+        else pyarrow.table(table)
+    )
+
+
+def _as_uint64(column: Any, name: str) -> Any:
+    """Integers of which one is 2^63 or more, which may be ids, as an array; other columns as they are."""
+    if not isinstance(column, (list, tuple)) and str(getattr(column, "dtype", "")) != "object":
+        return column
+    values = list(column)
+    if not any(isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 for value in values):
+        return column
+    if not all(isinstance(value, int) and 0 <= value < 1 << 64 for value in values):
+        read_column(values, name)  # says which is wrong
+    return np.array(values, dtype=np.uint64)

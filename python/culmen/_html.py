@@ -11,10 +11,11 @@ SHOWN_ROWS = 20
 
 def table(names: Iterable[str], rows: Iterable[Iterable[Any]], num_rows: int) -> str:
     """The first rows of `num_rows`."""
-    lines = [_row("th", names)]
-    lines += [_row("td", map(_shown, row)) for row in rows]
+    lines = [_row("td", map(_shown, row)) for row in rows]
     more = f"<p>{num_rows - SHOWN_ROWS} more rows</p>" if num_rows > SHOWN_ROWS else ""
-    return "<table>" + "\n".join(lines) + "</table>" + more
+    if not lines:
+        more = "<p>no rows</p>"
+    return "<table>" + "\n".join([_row("th", names), *lines]) + "</table>" + more
 
 
 def text(shown: str, tag: str) -> str:

@@ -12,16 +12,16 @@ import numpy as np
 from . import _core
 from ._arrow import arrow_column
 from ._columns import CALLED, TEXTS_INSTEAD, Column, is_missing, read_column
-from ._errors import InputError, InvalidArgument, short_repr
-from ._sources import column_of
+from ._errors import InputError, InvalidArgument, WrongType, short_repr
+from ._sources import column_of, refuse_lazy
 
 
-def read_ids(given: Any, num_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
+def read_ids(given: Any, num_rows: int, name: str = "") -> tuple[np.ndarray, np.ndarray | None]:
     """The numbers as they are, and bool, True where one is missing; None if none is. NaN is a gap: pandas stores
-    integers with gaps as float64."""
+    integers with gaps as float64. name: of their column, for messages."""
     column = read_column(column_of(given), "the ids", are_ids=True)
     if not column.format.is_number and column.format.type != "null":
-        raise InputError(f"ids are integers; these are {CALLED[column.format.type]}{TEXTS_INSTEAD}")
+        raise InputError(f"{_prefix(name)}ids are integers; {_these_are(column)}{TEXTS_INSTEAD}")
     if len(column) != num_rows:
         raise InvalidArgument(f"there are {len(column)} ids for {num_rows} rows")
     values, gaps = column.values, column.gaps
@@ -32,24 +32,42 @@ def read_ids(given: Any, num_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def read_any_ids(
-    given: Any, num_rows: int, id_type: IdType | None
+    given: Any, num_rows: int, id_type: IdType | None, name: str = ""
 ) -> tuple[np.ndarray | _core.TextColumn, np.ndarray | None]:
     """As read_ids, or texts if the type may be these."""
     column = read_column(column_of(given), "the ids", are_ids=True)
     if not isinstance(column.values, _core.TextColumn) or id_type not in (None, "text"):
-        if id_type == "text" and column.format.is_number and num_rows > 0:
-            raise InputError(f"ids are texts; these are {CALLED[column.format.type]}")
-        return read_ids(column, num_rows)
+        if id_type == "text" and column.format.type != "null" and num_rows > 0:
+            raise InputError(f"{_prefix(name)}ids are texts; {_these_are(column)}: turn them into texts")
+        return read_ids(column, num_rows, name)
     if len(column) != num_rows:
         raise InvalidArgument(f"there are {len(column)} ids for {num_rows} rows")
     gaps: Any = column.values.gaps()
     return column.values, gaps
 
 
+def _prefix(name: str) -> str:
+    return f"column {name!r}: " if name else ""
+
+
+def _these_are(column: Column) -> str:
+    """ "these are dates, such as 2024-12-31"."""
+    what = f"these are {CALLED[column.format.type]}"
+    missing = column.missing()
+    known = np.arange(len(column)) if missing is None else np.flatnonzero(~missing)
+    if len(known) == 0 or isinstance(column.values, _core.TextColumn):
+        return what
+    value = column.values[known[0]]
+    if column.format.type in ("date", "timestamp"):
+        value = np.int64(value).astype(f"M8[{column.format.unit or 'D'}]")
+    return f"{what}, such as {bool(value) if column.format.type == 'bool' else value}"
+
+
 #: What the ids of an index are. The extension has those of uint64 as int64, with their top bit flipped, so that they
 #: compare as the numbers do, and texts in the place of labels (culmen/id_type.h).
 IdType = Literal["int64", "uint64", "text"]
-TOP_BIT = np.uint64(1 << 63)
+TOP_BIT_OF_ID = 1 << 63
+TOP_BIT = np.uint64(TOP_BIT_OF_ID)
 
 _MOST_BYTES = 32_767  # of a text
 
@@ -140,28 +158,42 @@ def _text(value: Any) -> str | None:
     return str(value)
 
 
-def id_of(given: Any, id_type: IdType) -> int | None:
-    """As the extension has it; None for an integer that no index has."""
+def any_id_of(given: Any, id_type: IdType) -> int | str:
+    """The id of a row that is looked up, as the extension has it. Refuses what no row can have as its id."""
+    if id_type == "text":
+        if not isinstance(given, (str, uuid.UUID)):
+            raise WrongType(_not_one_id(given, "texts"))
+        return _checked_text(str(given))
     try:
         number = operator.index(given)
     except TypeError:
-        raise TypeError(_not_one_id(given, "integers")) from None
-    if id_type == "uint64":
-        number -= 1 << 63
-    return number if -(1 << 63) <= number < 1 << 63 else None
+        raise WrongType(_not_one_id(given, "integers")) from None
+    least, end = ends_of(id_type)
+    if not least <= number < end:
+        ends = "0 to 2^64 - 1" if id_type == "uint64" else "-2^63 to 2^63 - 1"
+        raise InvalidArgument(f"no row has the id {short_repr(number)}: those of this index are {id_type}, {ends}")
+    return number - (TOP_BIT_OF_ID if id_type == "uint64" else 0)
 
 
-def any_id_of(given: Any, id_type: IdType) -> int | str | None:
-    """The same, or a text."""
-    if id_type != "text":
-        return id_of(given, id_type)
-    if not isinstance(given, (str, uuid.UUID)):
-        raise InvalidArgument(_not_one_id(given, "texts"))
-    return _checked_text(str(given))
+def possible_id(given: object, id_type: IdType) -> int | str | None:
+    """As any_id_of; None for an object that no row can have as its id."""
+    if id_type == "text":
+        return str(given) if isinstance(given, (str, uuid.UUID)) and may_be_id(str(given)) else None
+    least, end = ends_of(id_type)
+    is_id = isinstance(given, (int, np.integer)) and least <= given < end
+    return any_id_of(given, id_type) if is_id else None
+
+
+def ends_of(id_type: str) -> tuple[int, int]:
+    """The least integer that is an id, and the first beyond the largest."""
+    return (0, 1 << 64) if id_type == "uint64" else (-(1 << 63), 1 << 63)
 
 
 def is_one_id(given: Any) -> bool:
-    return isinstance(given, (str, bytes)) or not hasattr(given, "__iter__") or getattr(given, "ndim", 1) == 0
+    if isinstance(given, (str, bytes)) or getattr(given, "ndim", 1) == 0:
+        return True
+    refuse_lazy(given, "ids")
+    return not hasattr(given, "__iter__") and not hasattr(given, "__arrow_c_stream__")  # as a table of pyarrow
 
 
 def _not_one_id(given: Any, what: str) -> str:
@@ -191,15 +223,32 @@ def _checked_text(id: str) -> str:
 
 
 def as_ids(ids: Ids, id_type: IdType) -> np.ndarray | list[str]:
-    if id_type == "text":
-        return _given_texts(ids)
-    return encoded(_given_numbers(ids), id_type)
+    """Of rows that are looked up or erased."""
+    if is_one_id(ids):
+        id = any_id_of(ids, id_type)
+        return [id] if isinstance(id, str) else np.array([id])
+    given = list(ids) if isinstance(ids, (Iterator, Set, ValuesView)) else ids
+    try:
+        return _given_texts(given) if id_type == "text" else encoded(_given_numbers(given), id_type)
+    except InputError as error:  # its text is of a table
+        raise _first_refusal(given, id_type, error) from None
 
 
-def _given_texts(ids: Any) -> list[str]:
-    if isinstance(ids, (str, uuid.UUID)):
-        return [_checked_text(str(ids))]
-    given = list(ids) if isinstance(ids, Iterator) else ids
+def _first_refusal(given: Any, id_type: IdType, error: InputError) -> Exception:
+    values = given.to_pylist() if hasattr(given, "to_pylist") else given
+    for one in () if hasattr(given, "columns") else values:  # of a table these would be names
+        if is_missing(one) or one != one:
+            return InvalidArgument("an id that is looked up has no value")
+        if isinstance(one, (float, np.floating)) and one == np.floor(one):
+            continue  # a whole number, which may be too large
+        try:
+            any_id_of(one, id_type)
+        except InvalidArgument as refusal:
+            return refusal
+    return error
+
+
+def _given_texts(given: Any) -> list[str]:
     texts = texts_of(given)
     if texts is None and len(given) > 0:
         raise InputError("the ids of this index are texts; these are others")
@@ -208,9 +257,9 @@ def _given_texts(ids: Any) -> list[str]:
 
 def texts_of(given: Any) -> list[str] | None:
     """A column or a collection of texts as a list; None if it holds anything else, or nothing to tell by."""
-    column = column_of(given)
-    if hasattr(column, "read_column"):
-        read = column.read_column("ids", are_ids=True)
+    given = column_of(given)
+    if hasattr(given, "read_column"):
+        read = given.read_column("ids", are_ids=True)
         if not isinstance(read.values, _core.TextColumn):
             return None
         if read.values.gaps() is not None:
@@ -242,10 +291,8 @@ def _given_numbers(ids: Any) -> np.ndarray:
     column = column_of(ids)
     if hasattr(column, "read_column"):
         return _without_gaps(*read_ids(column, len(column)))
-    if not isinstance(ids, (int, np.integer, Iterable)):
-        raise TypeError(_not_one_id(ids, "integers"))
-    given = ids if isinstance(ids, (int, np.integer, np.ndarray)) else list(ids)
-    values = np.atleast_1d(np.asarray(given))
+    given = ids if isinstance(ids, np.ndarray) else list(ids)
+    values = np.asarray(given)
     if values.dtype.kind == "f" and isinstance(given, list):  # NumPy rounds 2^63 and more beside smaller integers
         values = np.array(given, dtype=object)
     if values.dtype.kind == "O" and values.ndim == 1:
@@ -270,12 +317,12 @@ def encoded_ends(given: range, id_type: Any) -> tuple[int, int, IdType]:
     """The least and the largest id of a range that is not empty, as the extension has them, and their type."""
     least, largest = sorted((given[0], given[-1]))
     found: IdType = id_type or ("uint64" if largest >= 1 << 63 else "int64")
-    first, end = (0, 1 << 64) if found == "uint64" else (-(1 << 63), 1 << 63)
+    first, end = ends_of(found)
     if least < first or largest >= end:
         raise InputError(
             f"ids are from -2^63 to 2^63 - 1 or, of uint64, from 0 to 2^64 - 1: no index has both {least} and {largest}"
         )
-    offset = 1 << 63 if found == "uint64" else 0
+    offset = TOP_BIT_OF_ID if found == "uint64" else 0
     return least - offset, largest - offset, found
 
 

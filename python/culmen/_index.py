@@ -374,7 +374,8 @@ class Index(Searchable):
         return written(self._handle, [columns], WriteOptions(round_to_float32))
 
     def erase(self, ids: Ids | None = None, *, where: Where = None) -> int:
-        """Erases rows and returns how many. Ids that are not in the index are ignored.
+        """Erases rows and returns how many. Ids that are not in the index are ignored; what no row can have as its id
+        is an error, as of `get`.
 
         Args:
             where: instead of ids, the rows that pass a filter, as of search. An empty one is refused; all rows pass

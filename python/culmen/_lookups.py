@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import InvalidArgument, short_repr
-from ._ids import Ids, any_id_of, as_ids, decoded, is_one_id
+from ._ids import Ids, as_ids, decoded, is_one_id
 from ._result import Row
 from ._schema import Schema
 from ._values import named_rows
@@ -21,13 +21,10 @@ _MOST_NAMED = 10
 
 def get(given: int | str | Ids, schema: Schema, look_up: LookUp, allow_missing: bool) -> Any:
     """One row or None, or a list of rows for several ids."""
+    ids = as_ids(given, schema.id_type)
     if not is_one_id(given):
-        ids = as_ids(given, schema.id_type)
         return _rows(ids, schema, look_up, allow_missing)
-    id = any_id_of(given, schema.id_type)
-    if id is None:
-        return None
-    [row] = _rows([id] if isinstance(id, str) else np.array([id]), schema, look_up, True)
+    [row] = _rows(ids, schema, look_up, True)
     return row
 
 

@@ -13,7 +13,7 @@ from ._columns import Column, read_column
 from ._core import Filter
 from ._errors import InvalidArgument
 from ._numbers import is_real_number, real_number
-from ._sources import source_of
+from ._sources import refuse_lazy, source_of
 
 #: The value of `threads` for all cores.
 ALL_CORES = 0
@@ -73,6 +73,7 @@ def by_name(weights: Any) -> Any:
         raise InvalidArgument("weights are a dict of numbers by name, one number an attribute, or a matrix of them")
     if isinstance(weights, Mapping):
         return dict(weights)
+    refuse_lazy(weights, "weights")
     index = getattr(weights, "index", None)
     if index is None or not hasattr(weights, "items") or not all(isinstance(name, str) for name in index):
         return weights

@@ -69,7 +69,8 @@ class Tabular:
 
     def to_dict(self) -> dict[str, Any]:
         """Columns by name: NumPy arrays, of texts lists. Missing numbers are NaN or, of integers and booleans, masked;
-        missing dates and timestamps NaT, missing texts None."""
+        missing dates and timestamps NaT, missing texts None. Timestamps are in UTC; their zone, which NumPy does not
+        have, is in the other tables."""
         return {name: values.to_numpy() for name, values in self._columns().items()}
 
     def to_arrow(self) -> pyarrow.Table:
@@ -85,7 +86,8 @@ class Tabular:
         return pandas.DataFrame({name: values.to_pandas() for name, values in self._columns().items()})
 
     def to_polars(self) -> polars.DataFrame:
-        """As a polars DataFrame. Needs polars."""
+        """As a polars DataFrame. Needs polars. Times in a zone that is an offset, as +02:00, which polars does not
+        have, are in UTC."""
         import polars
 
         return polars.DataFrame({name: values.to_polars() for name, values in self._columns().items()})

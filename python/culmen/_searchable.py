@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _core, _lookups
 from ._errors import InvalidArgument, shortened
-from ._ids import Ids, any_id_of, id_of, may_be_id
+from ._ids import Ids, any_id_of, possible_id
 from ._numbers import real_number
 from ._progress import Progress
 from ._queries import (
@@ -220,9 +220,7 @@ class Searchable(Tabular):
         >>> index.rank_of({"rating": 1}, 2)
         RowRank(rank=2, score=8.5)
         """
-        number = any_id_of(id, self._schema.id_type)
-        if number is None:
-            return None
+        number: Any = any_id_of(id, self._schema.id_type)
         found: Any = self._handle.rank_of(by_name(weights), where, scale, missing, terms, number)
         return None if found is None else RowRank(*found)
 
@@ -257,8 +255,8 @@ class Searchable(Tabular):
         ([('price', -8.0), ('rating', 7.0)], EvenWeight(attribute='price', weight=-0.1, even=-0.05))
         """
         given = [id] if other is None else [id, other]
-        ids: Any = [number for one in given if (number := any_id_of(one, self._schema.id_type)) is not None]
-        found: Any = self._handle.why(by_name(weights), scale, missing, ids) if len(ids) == len(given) else None
+        ids: Any = [any_id_of(one, self._schema.id_type) for one in given]
+        found: Any = self._handle.why(by_name(weights), scale, missing, ids)
         if found is None:
             absent = [shortened(str(one)) for one in given if one not in self]
             raise InvalidArgument(f"there is no row with the id {' or '.join(absent)}")
@@ -275,8 +273,9 @@ class Searchable(Tabular):
     def get(self, id: Any, *, allow_missing: bool = False) -> Any:
         """The row with this id; None if there is none. Of several ids, in a list, an array or a column, a list of their
         rows in this order; an error names those that are not in the index, unless `allow_missing`: then None is in
-        their place. The score of these rows is NaN. Cost: reads the ids of all rows, unless there is a map of ids:
-        after opening, after a change, or many such calls.
+        their place. What no row can have as its id, such as a text where ids are integers, is an error in any case,
+        here and in other calls that take ids; only `in` answers False. The score of these rows is NaN. Cost: reads the
+        ids of all rows, unless there is a map of ids: after opening, after a change, or many such calls.
 
         >>> import culmen
         >>> index = culmen.Index.build({"price": [80.5, 120]}, id=[7, 3])
@@ -291,12 +290,10 @@ class Searchable(Tabular):
         return _lookups.get(id, self._schema, look_up, allow_missing)
 
     def __contains__(self, id: object) -> bool:
-        if isinstance(id, (str, uuid.UUID)):
-            text = str(id)
-            return self._schema.has_text_ids and may_be_id(text) and self._handle.contains_text(text)
-        is_number = isinstance(id, (int, np.integer)) and not self._schema.has_text_ids
-        number = id_of(id, self._schema.id_type) if is_number else None
-        return number is not None and self._handle.contains(number)
+        known = possible_id(id, self._schema.id_type)
+        if isinstance(known, str):
+            return self._handle.contains_text(known)
+        return known is not None and self._handle.contains(known)
 
     # ---- all rows
 
@@ -310,7 +307,8 @@ class Searchable(Tabular):
     def to_dict(self) -> dict[str, Any]:
         """All rows of this version, by id: the ids and labels, called as `schema` calls them, each attribute and field,
         as columns [n]. to_arrow, to_pandas and to_polars make a table of the same columns. insert and upsert take it
-        as it is, build with the name of the ids.
+        as it is, build with the name of the ids. Timestamps are in UTC, without their zone, which NumPy does not have:
+        to build an index with it, take another of these tables.
 
         >>> import culmen
         >>> culmen.Index.build({"price": [80.5, 120], "stars": [4, None]}, id=[7, 3], columns=["price"]).to_dict()

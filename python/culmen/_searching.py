@@ -63,8 +63,6 @@ def search_page(
             raise InvalidArgument("after is the (score, id) of the last row before, as Result.cursor")
         is_text = isinstance(after[1], str) or schema.has_text_ids
         number = any_id_of(after[1] if is_text else integer("the id of after", after[1]), schema.id_type)
-        if number is None:
-            raise InvalidArgument(f"the id of after is a number of {schema.id_type}, which {after[1]} is not")
         after = (real_number("the score of after", after[0]), number)
     if per is not None:
         if not isinstance(per, Mapping) or len(per) != 1:

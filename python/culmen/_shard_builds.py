@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import uuid
 import zlib
@@ -287,7 +286,7 @@ def _with_ids(batch: Any, first_row: int, choice: Choice) -> tuple[Any, np.ndarr
         numbers = np.arange(first_row, first_row + len(batch))
         return batch.append_column(_NUMBER, pyarrow.array(numbers)), numbers
     column = source_of(batch).take(choice.id, "the ids")
-    ids, gaps = read_any_ids(column, len(batch), choice.id_type)
+    ids, gaps = read_any_ids(column, len(batch), choice.id_type, choice.id)
     if gaps is not None:
         if choice.nulls != "drop":
             raise InputError(
@@ -588,23 +587,11 @@ class Coordinator:
             for directory in directories:
                 shutil.rmtree(directory, ignore_errors=True)
             raise
-        for name in os.listdir(self._directory):
-            if re.fullmatch(r"shard-\d+-\d+", name) and not name.startswith(f"shard-{generation}-"):
-                shutil.rmtree(os.path.join(self._directory, name), ignore_errors=True)
 
 
 def _next_generation(directory: str, overwrite: bool) -> int:
     os.makedirs(directory, exist_ok=True)
-    if _core.is_sharded(os.fsencode(directory)) and not overwrite:
-        raise InvalidArgument(f"{directory} holds a sharded index, and `overwrite` is not set")
-    generations = [0]
-    for name in os.listdir(directory):
-        match = re.fullmatch(r"shard-(\d+)-\d+", name)
-        if match:
-            generations.append(int(match[1]))
-        elif not name.startswith(("SHARDS", "LOCK", "pieces-")):
-            raise InvalidArgument(f"{directory} is not empty and holds no sharded index: choose another directory")
-    return max(generations) + 1
+    return _core.next_generation(os.fsencode(directory), overwrite)
 
 
 def _id_type_in(schema: Any, id: str | None) -> IdType:

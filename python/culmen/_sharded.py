@@ -78,7 +78,7 @@ class ShardedIndex(ShardedSearchable):
             shards: how many.
             id_type: "uint64" for ids from 0 to 2^64 - 1; otherwise one of 2^63 or more is an error. A column of texts
                 is "text" by default.
-            overwrite: replaces a sharded index that is in the directory. Who has it open keeps it.
+            overwrite: replaces an index that is in the directory, sharded or not. Who has it open keeps it.
             cluster: the column that rows are grouped by within each shard.
 
         The other arguments are those of Index.build, and so are the answers. Only what a column of texts is for, if

@@ -13,7 +13,7 @@ import numpy as np
 from . import _core, _lookups
 from ._engines import Engine, ShardUnavailable
 from ._errors import InvalidArgument, IoError
-from ._ids import Ids, IdType, id_of, may_be_id, text_column
+from ._ids import Ids, possible_id, text_column
 from ._merging import ShardedBatchResult, ShardedResult, joined_rows, no_rows, selected_rows
 from ._progress import Progress, shown
 from ._queries import (
@@ -210,7 +210,7 @@ class ShardedSearchable:
         )
 
     def __contains__(self, id: object) -> bool:
-        number = _known_id(id, self._view.schema.id_type)
+        number = possible_id(id, self._view.schema.id_type)
         if number is None:
             return False
 
@@ -325,13 +325,6 @@ class ShardedSearchable:
     def __repr__(self) -> str:
         names = ", ".join(self.attributes[:8]) + (", ..." if len(self.attributes) > 8 else "")
         return f"<{type(self).__module__}.ShardedIndex: {len(self)} rows in {self.num_shards} shards, {names}>"
-
-
-def _known_id(id: object, id_type: IdType) -> int | str | None:
-    """As any_id_of; None for an object that no index has as an id."""
-    if id_type == "text":
-        return str(id) if isinstance(id, (str, uuid.UUID)) and may_be_id(str(id)) else None
-    return id_of(id, id_type) if isinstance(id, (int, np.integer)) else None
 
 
 def _shards_of(view: View, ids: np.ndarray | list[str]) -> np.ndarray:

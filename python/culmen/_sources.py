@@ -33,6 +33,7 @@ class Source:
     def role(self, given: Any) -> Any:
         """The name of a column of ids or labels as a text, as pandas may have others; the ids or labels themselves as
         they are."""
+        refuse_lazy(given, "ids or labels")
         is_name = not hasattr(given, "__len__") or (isinstance(given, tuple) and str(given) in self.columns)
         return str(given) if given is not None and is_name else given
 
@@ -57,6 +58,8 @@ def source_of(table: Any) -> Source:
     if hasattr(table, "__arrow_c_stream__") and hasattr(table, "reset_index"):  # pandas
         levels = {str(n): table.index.get_level_values(n).to_numpy() for n in table.index.names if n is not None}
         return Source(_columns_of_pandas(table), index=levels)
+    if hasattr(table, "__arrow_c_stream__") and any(map(is_of_objects, getattr(table, "dtypes", ()))):
+        return Source(_columns_of_polars(table))
     if hasattr(table, "__arrow_c_stream__"):
         read = _core.ArrowTable(table.__arrow_c_stream__())
         if read.is_one_column:
@@ -81,6 +84,15 @@ def _matrix_of(table: Any) -> np.ndarray | None:
     if isinstance(table, (list, tuple)) and matrix.dtype.kind == "f" and (abs(matrix) >= 1 << 53).any():
         return np.array(table, dtype=object)  # whose integers nothing has rounded yet
     return matrix
+
+
+def is_of_objects(dtype: Any) -> bool:
+    """Whether this is polars' type of Python's objects, such as UUIDs, which Arrow exports as pointers."""
+    return type(dtype).__module__.startswith("polars.") and str(dtype) == "Object"
+
+
+def _columns_of_polars(table: Any) -> dict[str, Any]:
+    return {column.name: column.to_list() if is_of_objects(column.dtype) else arrow_column(column) for column in table}
 
 
 def _columns_of_pandas(table: Any) -> dict[str, Any]:
@@ -147,8 +159,17 @@ def _columns_of(table: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(name): [given] if is_row else column_of(given) for name, given in table.items()}
 
 
+def refuse_lazy(given: Any, what: str) -> None:
+    """A LazyFrame of polars, which has no values yet."""
+    if hasattr(given, "collect_schema") and not hasattr(given, "__arrow_c_stream__"):
+        raise InvalidArgument(f"{what} are a {type(given).__name__}, which has no values yet: collect() it first")
+
+
 def column_of(given: Any) -> Any:
     """A column of another library as read_column takes it; lists and arrays as they are."""
+    refuse_lazy(given, "the values of a column")
+    if is_of_objects(getattr(given, "dtype", None)) and hasattr(given, "to_list"):
+        return given.to_list()
     is_of_pandas = hasattr(given, "reset_index") and hasattr(given, "dtype")
     return _PandasColumn(given) if is_of_pandas else arrow_column(given) or given
 

@@ -136,7 +136,9 @@ def with_rows(taken: Columns, source: Source, id: Any, label: Any, nulls: str, i
     num_rows = _length([*zip(attributes, taken.columns), *zip(fields, taken.field_columns), *others], ids)
     if isinstance(id, (list, tuple)) and len(id) != num_rows and any(name in source.columns for name in id):
         raise InvalidArgument(f"id is the name of one column, or an id for each of {num_rows} rows, not {id!r}")
-    given_ids, id_gaps = (None, None) if ids is None else read_any_ids(ids, num_rows, id_type)
+    given_ids, id_gaps = (
+        (None, None) if ids is None else read_any_ids(ids, num_rows, id_type, id if isinstance(id, str) else "")
+    )
     keep = _rows_to_keep(taken.columns, id_gaps, nulls)
     if keep is None and id_gaps is not None:
         raise InputError(

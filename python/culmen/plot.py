@@ -43,6 +43,8 @@ def sweep(
         k: how many rows have ranks.
         options: as of search, of all queries: where, min_score, scale, missing, terms.
     """
+    if not hasattr(index, "search"):
+        raise TypeError(f"sweep searches an index, which a {type(index).__name__} is not")
     ax = _axes(ax)
     weight = float(weights.get(column, 0.0))
     moved = _around(weight) if values is None else np.asarray(values, dtype=np.float64)
@@ -57,12 +59,15 @@ def sweep(
         ax.plot(moved, of_row, marker=".", linestyle=style, label=name or str(row))
     ax.axvline(weight, color="gray", linestyle=":")
     ax.set(xlabel=f"weight of {column}", ylabel="rank", ylim=(k + 0.5, 0.5))
-    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
+    if ranks:
+        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
     return ax
 
 
 def why(reasons: Reasons, *, ax: Axes | None = None) -> Axes:
     """What each attribute adds to the score of a row, as bars, the largest on top; and of another row beside it."""
+    if not isinstance(reasons, Reasons):
+        raise TypeError(f"why draws what index.why(weights, id) returns, not a {type(reasons).__name__}")
     ax = _axes(ax)
     rows = [reasons.parts, reasons.others] if reasons.others else [reasons.parts]
     names = list(dict.fromkeys(part.attribute for parts in rows for part in parts))

@@ -42,6 +42,7 @@
 #include "queries.h"
 #include "reports.h"
 #include "row_columns.h"
+#include "shard/generation.h"
 #include "shard/shard_manifest.h"
 #include "tables.h"
 #include "text.h"
@@ -390,7 +391,12 @@ class ShardsLock {
   ShardManifest manifest_;
 };
 
-// Writes the manifest of shards that were built in the directory, each a uuid, a version and statistics.
+std::uint64_t generation_after(const nb::bytes& directory, bool overwrite) {
+  return next_generation(*storage::posix().open_directory(path_of(directory)), overwrite);
+}
+
+// Writes the manifest of shards that were built in the directory, each a uuid, a version and statistics, and removes what
+// they replace.
 void write_shards(const nb::bytes& directory, std::uint64_t generation, std::int64_t next_id,
                   const nb::list& shards) {
   const auto files = storage::posix().open_directory(path_of(directory));
@@ -408,6 +414,7 @@ void write_shards(const nb::bytes& directory, std::uint64_t generation, std::int
   }
   bool switched = false;
   write_shard_manifest(*files, manifest, switched);
+  remove_replaced(*files, generation);
 }
 
 }  // namespace
@@ -469,6 +476,7 @@ void bind_shard_calls(nb::module_& module) {
     without_gil([&] { ShardedIndex::rebalance(path, num_shards, {.num_threads = num_threads}); });
   });
   module.def("saved_version", saved_version);
+  module.def("next_generation", generation_after, nb::arg("directory"), nb::arg("overwrite"));
   module.def("write_shards", write_shards);
 }
 

@@ -701,7 +701,7 @@ def test_filters_with_values_of_every_type():
         (lambda: col("brand") == 5, "brand. holds texts"),
         (lambda: col("small") == "x", "small. holds numbers"),
         (lambda: col("day") == "tomorrow", "day. holds dates"),
-        (lambda: col("local") == MESSY["zoned"][0], "local. holds timestamps"),
+        (lambda: col("local") == MESSY["zoned"][0], "local. has no time zone"),
         (lambda: col("small").startswith("x"), "prefix"),
         (lambda: col("branc") == "x", 'no column "?branc.*brand'),
         (lambda: {"brand": ("Z", "A")}, "least, most"),
@@ -843,3 +843,21 @@ def test_random_questions_are_answered_as_plain_python_does(seed):
         assert list(zip(result.ids.tolist(), result.scores.tolist())) == expected, str(where)
         for row in result:
             assert dict(row) == {name: value for name, value in rows[table["id"].index(row.id)].items() if name != "id"}
+
+
+def test_days_beyond_those_of_a_column_are_compared():
+    days = np.array([-(2**31), 0, 2**31 - 1]).astype("M8[D]")
+    index = culmen.Index.build({"a": [1.0, 2.0, 3.0], "day": days}, ["a"])
+
+    def found(where):
+        return sorted(index.search({"a": 1}, where=where).ids.tolist())
+
+    for beyond in ("+5881580-07-12", "+9999999-01-01"):
+        assert (
+            found(f"day < '{beyond}'") == [0, 1, 2] and found(f"day >= '{beyond}'") == found(f"day = '{beyond}'") == []
+        )
+    for before in ("-5877641-06-22", "-9999999-01-01"):
+        assert found(f"day > '{before}'") == [0, 1, 2] and found(f"day <= '{before}'") == []
+    assert found("day = '+5881580-07-11'") == [2] and found("day = '-5877641-06-23'") == [0]
+    assert found(culmen.col("day") < np.datetime64("9999999-01-01")) == [0, 1, 2]
+    assert found(culmen.col("day").isin([np.datetime64("9999999-01-01"), np.datetime64(0, "D")])) == [1]

@@ -593,7 +593,7 @@ def test_ids_one_by_one():
     index = culmen.Index.build(table(0, 10), ["a", "b"], id="id")
     result = index.search({"a": 1}, 1)
     assert result.ids[0] in index and 2**70 not in index and "x" not in index and 5.0 not in index
-    assert index.get(result.ids[0]).id == 9 and index.get(2**70) is None
+    assert index.get(result.ids[0]).id == 9
     assert index.erase(result.ids[0]) == 1
     for wrong in (5.5, "5", None):
         with pytest.raises(TypeError, match=f"the ids of this index are integers, which {wrong!r} is not"):
@@ -603,8 +603,54 @@ def test_ids_one_by_one():
     for several in ([1, 2], np.arange(3), {5}):
         with pytest.raises(TypeError, match="one id is expected here, not several"):
             index.rank_of({"a": 1}, several)
-    with pytest.raises(culmen.InputError, match="no value"):
+    with pytest.raises(culmen.InvalidArgument, match="no value"):
         index.erase(np.ma.array([0, 1], mask=[0, 1]))
+
+
+@pytest.mark.parametrize("shards", [0, 2])
+@pytest.mark.parametrize(
+    ("id_type", "ids", "wrong", "error", "says"),
+    [
+        ("int64", [5, 7], 2**63, culmen.InvalidArgument, "no row has the id 9223372036854775808: .* int64, -2\\^63 to"),
+        ("int64", [5, 7], -(2**70), culmen.InvalidArgument, "no row has the id -11805"),
+        ("uint64", [5, 7], -1, culmen.InvalidArgument, "no row has the id -1: .* uint64, 0 to 2\\^64 - 1"),
+        ("uint64", [5, 7], 2**64, culmen.InvalidArgument, "no row has the id 18446744073709551616"),
+        ("int64", [5, 7], "5", TypeError, "the ids of this index are integers, which '5' is not"),
+        ("uint64", [5, 7], b"5", TypeError, "the ids of this index are integers, which b'5' is not"),
+        ("int64", [5, 7], 5.5, TypeError, "the ids of this index are integers, which 5.5 is not"),
+        ("text", ["5", "7"], 5, TypeError, "the ids of this index are texts, which 5 is not"),
+        ("text", ["5", "7"], b"5", TypeError, "the ids of this index are texts, which b'5' is not"),
+        ("text", ["5", "7"], "x" * 32_768, culmen.InvalidArgument, "the id has 32768 bytes, and at most 32767"),
+        ("text", ["5", "7"], "5\0", culmen.InvalidArgument, "the id has a NUL character"),
+        ("text", ["5", "7"], "\ud800", culmen.InvalidArgument, "half of a character"),
+    ],
+)
+def test_an_id_that_no_row_can_have_is_an_error_of_all_lookups(shards, id_type, ids, wrong, error, says, tmp_path):
+    rows = {"id": ids, "a": [1.0, 2.0]}
+    if shards:
+        culmen.ShardedIndex.build(rows, tmp_path / "i", shards=2, id="id", id_type=id_type)
+        index = culmen.ShardedIndex.open(tmp_path / "i", writable=True)
+    else:
+        index = culmen.Index.build(rows, id="id", id_type=id_type)
+    series = pytest.importorskip("pandas").Series([ids[0], wrong], dtype=object)
+    calls = [
+        lambda: index.get(wrong),
+        lambda: index.get([ids[0], wrong]),
+        lambda: index.get([ids[0], wrong], allow_missing=True),
+        lambda: index.get(iter([wrong]), allow_missing=True),
+        lambda: index.get(series),
+        lambda: index.erase(wrong),
+        lambda: index.erase([ids[0], wrong]),
+        lambda: index.erase(series),
+    ]
+    if not shards:
+        calls += [lambda: index.rank_of({"a": 1}, wrong), lambda: index.why({"a": 1}, wrong)]
+    for call in calls:
+        with pytest.raises(error, match=says):
+            call()
+    with pytest.raises(error, match=says), index.batch() as batch:
+        batch.erase([ids[0], wrong])
+    assert wrong not in index and len(index) == 2
 
 
 @pytest.mark.parametrize("kind", ["int64", "uint64", "text"])

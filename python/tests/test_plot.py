@@ -67,6 +67,19 @@ def test_rows_without_labels_are_called_by_their_ids():
     assert [line.get_label() for line in ax.get_lines()[:-1]] == ["70", "71"]
 
 
+def test_answers_without_rows_are_an_empty_picture(recwarn):
+    ax = culmen.plot.sweep(hotels(), {"rating": 1}, "rating", where="price < 0")
+    assert len(ax.get_lines()) == 1 and not recwarn.list
+
+
+def test_what_is_drawn_is_said():
+    result = hotels().search({"rating": 1})
+    with pytest.raises(TypeError, match="searches an index, which a Result is not"):
+        culmen.plot.sweep(result, {"rating": 1}, "rating")
+    with pytest.raises(TypeError, match=r"what index.why\(weights, id\) returns, not a Result"):
+        culmen.plot.why(result)
+
+
 def test_bars_are_the_parts():
     index, weights = hotels(), {"price": -0.05, "rating": 1}
     for others in ((), (7,)):

@@ -351,7 +351,9 @@ def test_notebooks_show_a_small_table():
     assert "<b>" not in shown and "<i>" not in shown
     assert "more" not in index.search({"<i>": 1}, 20)._repr_html_()
     nothing = index.search({"<i>": 1}, where="big<0")._repr_html_()
-    assert nothing.count("<tr>") == 1 and "<th>big</th>" in nothing
+    assert nothing.count("<tr>") == 1 and "<th>big</th>" in nothing and nothing.endswith("<p>no rows</p>")
+    assert "no rows" not in shown and "no rows" not in index._repr_html_()
+    assert index.search([[1, 0]], where="big<0")._repr_html_().endswith("<p>no rows</p>")
     many = index.search([[1, 0], [-1, 0], [0, 1]], 9)._repr_html_()
     assert many.count("<tr>") == 21 and "7 more rows" in many and "<tr><td>1</td><td>1</td><td>0</td><td>0</td>" in many
     shown = index._repr_html_()
@@ -482,6 +484,37 @@ def test_a_column_that_is_not_ranked_has_no_weight():
     index = culmen.Index.build({"a": [1.0], "city": ["x"]})
     with pytest.raises(culmen.InvalidArgument, match='no attribute "city": the build keeps that column.*known: a'):
         index.search({"city": 1})
+
+
+def test_a_column_that_the_build_left_out_is_none_of_the_index():
+    index = culmen.Index.build({"a": [1.0], "city": ["x"], "shop": ["y"]}, ["a"], columns=["city"])
+    for arguments in (
+        {"weights": {"shop": 1}},
+        {"weights": {"a": 1}, "where": "shop = 'y'"},
+        {"weights": {"a": 1}, "where": culmen.col("shop") == "y"},
+        {"weights": {"a": 1}, "per": {"shop": 1}},
+        {"weights": {"a": 1}, "terms": "[shop = 'y']"},
+    ):
+        with pytest.raises(culmen.InvalidArgument, match="shop.*known: a.*left out.*columns="):
+            index.search(**arguments)
+
+
+def test_rows_in_the_order_of_their_ids_as_the_error_of_zero_weights_says():
+    index = culmen.Index.build({"a": [1.0, 5.0, 3.0]}, id=[30, 10, 20])
+    with pytest.raises(culmen.InvalidArgument, match=r"all weights are zero.*\[id is not null\]"):
+        index.search({"a": 0})
+    assert index.search({"a": 0}, terms="[id is not null]").ids.tolist() == [10, 20, 30]
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    polars = pytest.importorskip("polars")
+    index, lazy = culmen.Index.build({"a": [1.0, 2.0]}), polars.LazyFrame({"a": [1.0]})
+    for call in (index.search, index.get, index.erase, culmen.ids, lambda of: culmen.Index.build({"a": [1.0]}, id=of)):
+        with pytest.raises(culmen.InvalidArgument, match=r"LazyFrame.*collect\(\) it first"):
+            call(lazy)
+    with pytest.raises(culmen.InvalidArgument, match=r"LazyFrame.*collect\(\) it first"):
+        culmen.ShardedIndex.build(lazy, "never", shards=2)
+    assert index.search(lazy.collect(), 1).ids.tolist() == [[1]]
 
 
 @pytest.mark.parametrize("weight", [None, "x", 10**400])

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -406,6 +407,30 @@ TEST(TextIds, AreAsLongAsACellOfCsvHoldsThem) {
   expect_refused(longest + 'x', refusal_of(longest + 'x').substr(7));
   expect_refused(std::string("a\0b", 3), "the id has a NUL character: \"a\\x00b\"");
   EXPECT_EQ(index.version(), 1u);
+}
+
+// By the list that the first look-up of texts makes, not by a pass over the ids of all rows.
+TEST(TextIds, NumbersFindTheRowsOfAnIndexThatWasJustBuilt) {
+  Random random(6);
+  const Skus rows = random_skus(random, 500);
+  const Index index = Index::build(SkuTable(rows, random).view(), {.leaf_rows = 16});
+  std::vector<std::string_view> texts;
+  for (const auto& [text, values] : rows) texts.push_back(text);
+  std::set<std::int64_t> ids;
+  for (const bool is_listed : {false, true}) {
+    if (is_listed) {
+      for (const TextPlace& place : index.find_texts(texts)) ids.insert(place.id);
+      ASSERT_EQ(ids.size(), texts.size());
+      std::size_t next = 0;
+      for (const std::int64_t id : ids) EXPECT_EQ(index.get(id)->label, texts[next++]);
+    }
+    for (const std::int64_t id : {std::numeric_limits<std::int64_t>::min(),
+                                  std::numeric_limits<std::int64_t>::max(), std::int64_t{12345}})
+      EXPECT_EQ(index.contains(id), ids.contains(id));
+  }
+  for (const std::int64_t id : ids) EXPECT_EQ(index.contains(id + 1), ids.contains(id + 1));
+  EXPECT_TRUE(index.search({.weights = {1, 1}, .k = 9, .where = id_col() == std::string(texts.front())})
+                  .stats.by_id_map);
 }
 
 TEST(TextIds, SetsAreOfTexts) {

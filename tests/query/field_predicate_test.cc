@@ -240,17 +240,20 @@ TEST(FieldPredicates, RefuseWhatCannotBeCompared) {
   EXPECT_EQ(said(col("brand") == 5), "\"brand\" holds texts: compare it with a text in single quotes");
   EXPECT_EQ(said(col("price") < "5"), "\"price\" holds numbers: compare it with a number");
   EXPECT_EQ(said(id_col() == "5"), "id holds numbers: compare it with a number");
-  EXPECT_EQ(said(col("sold") == "yesterday"),
-            "\"sold\" holds dates: compare it with a date in single quotes, such as '2025-06-01'");
+  EXPECT_EQ(
+      said(col("sold") == "yesterday"),
+      "\"sold\" holds dates, and \"yesterday\" is none: compare it with a date in single quotes, such as "
+      "'2025-06-01'");
   EXPECT_EQ(said(col("sold") == "2023-02-29"), "there is no day '2023-02-29'");
   EXPECT_EQ(said(col("sold") == "2025-06-01 12:00Z"),
-            "\"sold\" holds dates: compare it with a date in single quotes, such as '2025-06-01'");
+            "\"sold\" has no time zone, and \"2025-06-01 12:00Z\" has one: write the time without it");
   EXPECT_EQ(said(col("remark") == "x"),
             "\"remark\" is a stored column: answers show it, filters cannot test it");
   EXPECT_EQ(said(col("sold").starts_with("2025")), "\"sold\" holds dates, and only texts have prefixes");
   EXPECT_EQ(said(col("brands") == "Sony"),
             "no column \"brands\" (did you mean \"brand\"?); known: price, stars, brand, sold; id is that of "
             "the row");
+  EXPECT_EQ(said(col("sale") == 5).find("no column \"sale\" (did you mean \"sold\"?)"), 0U);
   EXPECT_EQ(said(col("sold") == 20'000),
             "\"sold\" holds dates: compare it with a date in single quotes, such as '2025-06-01'");
   EXPECT_EQ(said(Range{.attribute = "sold", .minimum = 20'000}), said(col("sold") == 20'000));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
@@ -157,11 +158,64 @@ TEST_F(ShardedErrors, AnIndexIsNoShardedIndexAndTheOtherWayRound) {
   EXPECT_TRUE(contains(text_of<NoIndex>([this] { static_cast<void>(Index::open(directory())); }), "sharded"));
   EXPECT_THROW(static_cast<void>(ShardedIndex::open(shard(0))), NoIndex);
   EXPECT_THROW(build(directory()), InvalidArgument);
-  EXPECT_THROW(build(shard(0), true), InvalidArgument);
-  EXPECT_THROW(Index::open(shard(0)).save(directory(), {.overwrite = true}), InvalidArgument);
   build(directory(), true);
   EXPECT_EQ(ShardedIndex::open(directory()).info().num_rows, 9u);
   EXPECT_FALSE(fs::exists(shard(0)));
+}
+
+TEST_F(ShardedErrors, EitherKindReplacesTheOtherIfItIsSaid) {
+  const auto names = [this] {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(directory())) found.push_back(entry.path().filename());
+    std::ranges::sort(found);
+    return found;
+  };
+  const Index one = Index::open(shard(0));
+  ShardedIndex many = ShardedIndex::open(directory());
+  EXPECT_TRUE(contains(text_of<InvalidArgument>([&] { one.save(directory()); }), "holds a sharded index"));
+  one.save(directory(), {.overwrite = true});
+  EXPECT_EQ(Index::open(directory()).info().num_rows, one.info().num_rows);
+  EXPECT_EQ(Index::open(directory()).verify(), std::vector<std::string>());
+  EXPECT_TRUE(std::ranges::none_of(names(), [](const auto& name) { return name.starts_with("shard"); }));
+  EXPECT_THROW(static_cast<void>(ShardedIndex::open(directory())), NoIndex);
+  EXPECT_THROW(many.refresh(), NoIndex);
+  EXPECT_EQ(many.info().num_rows, 9u);
+
+  Index reader = Index::open(directory());
+  EXPECT_TRUE(contains(text_of<InvalidArgument>([this] { build(directory()); }), "holds an index"));
+  {
+    const Index writer = Index::open(directory(), {.writable = true});
+    EXPECT_THROW(build(directory(), true), IoError);
+  }
+  EXPECT_EQ(Index::open(directory()).info().num_rows, one.info().num_rows);
+  build(directory(), true);
+  EXPECT_EQ(names(), (std::vector<std::string>{"LOCK", "SHARDS", "shard-1-0", "shard-1-1", "shard-1-2"}));
+  EXPECT_EQ(ShardedIndex::open(directory()).info().num_rows, 9u);
+  EXPECT_THROW(reader.refresh(), NoIndex);
+  EXPECT_EQ(reader.info().num_rows, one.info().num_rows);
+  EXPECT_EQ(many.refresh(), Refreshed::replaced);
+}
+
+// As if a process had died between its last two steps.
+TEST_F(ShardedErrors, ShardsCountBesideAnIndex) {
+  Index::open(shard(0)).save(temporary_.path() / "one");
+  fs::copy(temporary_.path() / "one", directory(), fs::copy_options::overwrite_existing);
+  EXPECT_TRUE(contains(text_of<NoIndex>([this] { static_cast<void>(Index::open(directory())); }), "sharded"));
+  EXPECT_EQ(ShardedIndex::open(directory()).info().num_rows, 9u);
+  ShardedIndex::rebalance(directory(), 2);
+  EXPECT_FALSE(fs::exists(directory() / "CURRENT"));
+  EXPECT_EQ(ShardedIndex::open(directory()).info().num_rows, 9u);
+}
+
+TEST_F(ShardedErrors, OtherFilesAreNotReplaced) {
+  const fs::path other = temporary_.path() / "other";
+  fs::create_directory(other);
+  std::ofstream(other / "notes.txt") << "mine";
+  EXPECT_THROW(build(other, true), InvalidArgument);
+  fs::remove(other / "notes.txt");
+  std::ofstream(other / "CURRENT") << "of another program";
+  EXPECT_TRUE(contains(text_of<InvalidArgument>([&] { build(other, true); }), "not written by culmen"));
+  EXPECT_TRUE(fs::exists(other / "CURRENT"));
 }
 
 TEST_F(ShardedErrors, ARefusedBatchChangesNoShard) {

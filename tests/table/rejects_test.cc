@@ -240,6 +240,31 @@ TEST(Rejects, OfJsonLinesAreLines) {
   EXPECT_EQ(table.location_of_row(1), "t.jsonl:6");
 }
 
+// Names are those of the lines that are read.
+TEST(Rejects, OfJsonLinesMayBeTheFirstOnes) {
+  for (const std::string first :
+       {"oops", "[1]", "{\"z\":1,\"y\"", "{\"z\":01}", "{\"z\":1}}", "{\"z\":1} {\"a\":2}"}) {
+    const std::string text = first + "\n\n" + first + "\n{\"a\":1}\n{\"a\":2,\"b\":\"x\"}\n";
+    Listed listed;
+    const Table table =
+        read_json_lines(std::make_unique<MemorySource>(text), "t.jsonl", listed.options(), {});
+    EXPECT_EQ(column_of(table, 0), (Numbers{1, 2})) << first;
+    EXPECT_EQ(table.attributes.size(), 1u) << first;
+    EXPECT_EQ(listed.rows, (Strings{first, first}));
+    EXPECT_EQ(table.location_of_row(0), "t.jsonl:4");
+    EXPECT_TRUE(error_of<InputError>([&] {
+                  read_json_lines(std::make_unique<MemorySource>(text), "t.jsonl", {}, {});
+                }).starts_with("t.jsonl:1: "));
+  }
+  Listed listed;
+  EXPECT_EQ(error_of<InputError>([&] {
+              read_json_lines(std::make_unique<MemorySource>("\noops\n[1]\n"), "t.jsonl", listed.options(),
+                              {});
+            }),
+            error_of<InputError>(
+                [&] { read_json_lines(std::make_unique<MemorySource>("\noops\n"), "t.jsonl", {}, {}); }));
+}
+
 // What no cell says is left out: null, and a name that the object lacks. Lists are texts in any case.
 TEST(Rejects, OfJsonLinesAreObjectsThatCanBeMended) {
   const std::string text = R"({"a":1,"b":"","c":"t","d":true,"e":1.50,"f":null}

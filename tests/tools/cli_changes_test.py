@@ -962,6 +962,8 @@ class TextIdsTest(Case):
         self.assertNotIn("label", answer["results"][0])
         self.assertEqual(self.ids("--after", answer["after"]), in_order[5:])
         self.check_cursors(in_order)
+        self.refused(*ask, "--after", "1,", code=2, says='found "1,"; an id that is an empty text')
+        self.assertEqual(self.ids("--after", '1,""'), in_order[1:])
         self.assertIn('say "x"', self.culmen(*ask, "--format", "table")[0])
 
     def check_cursors(self, in_order):

@@ -70,6 +70,16 @@ class ShardsTest(Case):
         out, _ = self.culmen("verify", "many", "--deep")
         self.assertIn("no fault found", out)
 
+    def test_force_replaces_either_kind(self):
+        build = ("build", "table.csv", "--id", "id", "--attributes", "price:low,rating", "--force")
+        before = self.culmen("query", "one", "-w", "price=-1,rating=2", "--format", "csv")[0]
+        for directory, options in (("many", ()), ("many", ("--shards", "3")), ("one", ("--shards", "2")), ("one", ())):
+            self.culmen(*build, "-o", directory, *options)
+            self.assertEqual(self.culmen("query", directory, "-w", "price=-1,rating=2", "--format", "csv")[0], before)
+            self.assertEqual((self.dir / directory / "SHARDS").exists(), bool(options))
+            self.assertEqual((self.dir / directory / "CURRENT").exists(), not options)
+            self.assertIn("no fault found", self.culmen("verify", directory, "--deep")[0])
+
     def test_info_lists_the_shards(self):
         one, many = (json.loads(self.culmen("info", directory, "--json")[0]) for directory in ("one", "many"))
         self.assertNotIn("shards", one)
@@ -101,9 +111,11 @@ class ShardsTest(Case):
         self.refused("query", "many", *weights, "--device", "cuda:0", code=2, says="one of its shards")
         self.refused("repair", "many", "-o", "mended", code=2, says="the damaged shard")
         self.refused("rebalance", "one", "--shards", "2", code=1, says="no sharded index")
-        self.refused("build", "table.csv", "-o", "many", "--force", code=2, says="give --shards")
-        self.refused("build", "table.csv", "-o", "one", "--shards", "2", "--force", code=2, says="no sharded index")
-        self.refused("build", "table.csv", "-o", "many", "--shards", "2", code=2, says="--force replaces it")
+        for directory in ("one", "many"):
+            for options in ((), ("--shards", "2")):
+                self.refused(
+                    "build", "table.csv", "-o", directory, *options, code=2, says="holds an index; --force replaces it"
+                )
         self.refused("build", "table.csv", "-o", "new", "--shards", "5000", code=2, says="4096")
         self.culmen("query", "many/shard-1-0", *weights)
 

@@ -339,8 +339,9 @@ class NextPageTest(Case):
             after = ["--after", answer["after"]]
         self.assertEqual(joined, whole)
         self.assertEqual(self.ids("-w", "a=1,b=-1", "-k", 1, "--after", "6,6"), [27])
-        for text in ("6", "x,6", "6,x"):
-            self.refused("query", "index", "-w", "a=1", "--after", text, code=2, says="")
+        for text in ("6", "x,6", "6,x", "6,", ",6", '6,""'):
+            says = f'--after: expected SCORE,ID of the last row before, found "{text}"'
+            self.refused("query", "index", "-w", "a=1", "--after", text, code=2, says=says)
 
     def test_some_of_each_group(self):
         self.build_numbers([[i, i % 3, 0] for i in range(30)])

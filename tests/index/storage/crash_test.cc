@@ -231,6 +231,29 @@ TEST(PowerCut, InTheFirstSaveLeavesNoIndexOrTheNewOne) {
   EXPECT_GT(counts[Found::new_one], 0);
 }
 
+TEST(PowerCut, InASaveOverShardsLeavesTheseOrTheNewIndex) {
+  const Files before = {{"SHARDS", Bytes(300, std::byte{7})}, {"LOCK", {}}};
+  std::mt19937 random(5);
+  std::uint64_t num_old = 0, num_new = 0;
+  for_each_cut(&before, random, [&](const std::optional<Files>& files, bool returned) {
+    ASSERT_TRUE(files.has_value());
+    MemoryFileSystem system;
+    system.put("index", *files);
+    if (files->contains("SHARDS")) {
+      ++num_old;
+      EXPECT_FALSE(returned);
+      EXPECT_EQ(files->at("SHARDS"), before.at("SHARDS"));
+      EXPECT_THROW(load(system, "index"), NoIndex);
+    } else {
+      ++num_new;
+      EXPECT_EQ(found_in(system), Found::new_one);
+    }
+    if (random() % 8 == 0) expect_next_save_cleans_up(system);
+  });
+  EXPECT_GT(num_old, test::kSanitized ? 50u : 200u);
+  EXPECT_GT(num_new, 0u);
+}
+
 TEST(PowerCut, IsCleanedUpByTheNextSave) {
   const Files before = before_save();
   std::mt19937 random(2);
