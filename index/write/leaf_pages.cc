@@ -18,19 +18,22 @@ std::uint64_t order_at(const Snapshot& s, std::uint32_t slot, std::uint32_t posi
 }
 
 LeafPages::LeafPages(const Snapshot& tree, Loading loading)
-    : pages_(tree.num_leaves),
-      partitions_(tree.partitioner->num_partitions()),
+    : partitions_(tree.partitioner->num_partitions()),
       partition_order_(tree.partitioner->order()),
       partition_room_(partitions_.size()),
       num_empty_partitions_(partitions_.size()) {
+  // Room for new pages: otherwise the first of them would copy all.
+  pages_.reserve(tree.num_leaves + tree.num_leaves / 4);
+  pages_.resize(tree.num_leaves);
   loading == Loading::whole ? read_pages(tree) : number_pages(*tree.filed_tree);
-  for (PageNumber page = 0; page < pages_.size(); ++page) {
-    std::vector<PageNumber>& pages = partitions_[pages_[page].partition];
-    if (pages.empty()) --num_empty_partitions_;
-    pages.push_back(page);
+  std::vector<std::uint32_t> counts(partitions_.size());
+  for (const LeafPage& page : pages_) ++counts[page.partition];
+  for (std::uint32_t partition = 0; partition < partitions_.size(); ++partition) {
+    partitions_[partition].reserve(counts[partition]);
+    if (counts[partition] > 0) --num_empty_partitions_;
+    partition_room_[partition] = 2 * std::size_t{counts[partition]};
   }
-  for (std::uint32_t partition = 0; partition < partitions_.size(); ++partition)
-    let_partition_double(partition);
+  for (PageNumber page = 0; page < pages_.size(); ++page) partitions_[pages_[page].partition].push_back(page);
 }
 
 void LeafPages::read_pages(const Snapshot& tree) {
