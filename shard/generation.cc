@@ -48,8 +48,11 @@ std::uint64_t next_generation(const storage::Directory& directory, bool overwrit
 void remove_replaced(storage::Directory& directory, std::uint64_t generation) {
   storage::remove_other_shards(directory, generation);
   const std::vector<std::string> names = storage::list_quietly(directory);
-  if (std::ranges::find(names, storage::kCurrentName) != names.end())
-    storage::quietly([&] { storage::remove_index(directory); });
+  if (std::ranges::find(names, storage::kCurrentName) == names.end()) return;
+  storage::quietly([&] {
+    storage::replaceable_current_text(directory);  // throws for a file that is not ours
+    storage::remove_index(directory);
+  });
 }
 
 ShardEntry save_shard(const Snapshot& snapshot, TableStatistics statistics, const std::string& path) {

@@ -216,6 +216,13 @@ TEST_F(ShardedErrors, OtherFilesAreNotReplaced) {
   std::ofstream(other / "CURRENT") << "of another program";
   EXPECT_TRUE(contains(text_of<InvalidArgument>([&] { build(other, true); }), "not written by culmen"));
   EXPECT_TRUE(fs::exists(other / "CURRENT"));
+  fs::rename(other / "CURRENT", directory() / "CURRENT");
+  ShardedIndex::rebalance(directory(), 2);
+  EXPECT_THROW(build(directory(), true), InvalidArgument);
+  EXPECT_THROW(Index::open(directory() / "shard-2-0").save(directory(), {.overwrite = true}),
+               InvalidArgument);
+  EXPECT_TRUE(fs::exists(directory() / "CURRENT"));
+  EXPECT_EQ(ShardedIndex::open(directory()).info().num_rows, 9u);
 }
 
 TEST_F(ShardedErrors, ARefusedBatchChangesNoShard) {
