@@ -469,32 +469,82 @@ class RowSalvager {
   std::vector<char> has_occurred_;      // whether each of them has
 };
 
-// For a log that ended without an error. Adds a line if something shows that more was durable or more was written.
-void check_log_end(const Directory& directory, const LogReader& reader, Salvage& found) {
+// A log that continues the one with this name: one with batches if there is one, as an interrupted checkpoint leaves another.
+std::optional<std::pair<LogName, LogOrigin>> log_after(const Directory& directory, const LogName& name) {
+  std::optional<std::pair<LogName, LogOrigin>> best;
+  for (const std::string& file : directory.list()) {
+    const std::uint64_t number = log_number_of(file);
+    if (number <= name.number) continue;
+    try {
+      const std::optional<LogOrigin> origin = read_log_origin(directory, number);
+      if (!origin || origin->previous != name.uuid) continue;
+      const auto rank = [](const LogOrigin& log) { return std::pair(log.version, log.has_frames); };
+      if (!best || rank(*origin) > rank(best->second)) best = {{number, origin->uuid}, *origin};
+    } catch (const Error&) {
+      // It cannot be read.
+    }
+  }
+  return best;
+}
+
+// For a log that ended without an error. The fault if something shows that more was durable; empty if not.
+std::string fault_at_end(const Directory& directory, const LogReader& reader, const LogBound& bound) {
   const std::string here = reader.path() + ", byte " + std::to_string(reader.end().offset) + ": ";
-  if (reader.name().number < found.bound.number) {
-    found.dropped.push_back(here + "the log ends here, but the index was closed with " +
-                            directory.path_of(log_name(found.bound.number)));
-    return;
+  if (reader.name().number < bound.number)
+    return here + "the log ends here, but the index was closed with " +
+           directory.path_of(log_name(bound.number));
+  if (reader.name().number == bound.number && reader.end().offset < bound.bytes)
+    return here + "the log is damaged; it was durable to byte " + std::to_string(bound.bytes);
+  const auto next = log_after(directory, reader.name());
+  if (!next || (!next->second.has_frames && next->second.version <= reader.end().version)) return {};
+  return here + "the log ends here, but " + directory.path_of(log_name(next->first.number)) +
+         " continues it from a later version";
+}
+
+// What is known of the batches behind damage.
+struct LostBatches {
+  std::uint64_t last_version = 0;
+  std::uint64_t num_whole = 0;
+  BatchSize size;  // of those that are whole
+};
+
+// In a log behind `end`, and in the logs that continue it.
+LostBatches find_lost_batches(const Directory& directory, LogName name, LogPosition end,
+                              const BatchUser& user) {
+  LostBatches lost;
+  lost.last_version = end.version;
+  while (true) {
+    try {
+      LogReader reader = LogReader::behind_damage(directory, name, end);
+      while (const std::optional<LogReader::Batch> batch = reader.next_behind()) {
+        const std::optional<BatchSize> size = user.size_of(batch->body);
+        if (!size) continue;
+        ++lost.num_whole;
+        lost.size.added += size->added;
+        lost.size.removed += size->removed;
+      }
+      lost.last_version = std::max(lost.last_version, reader.newest_version());
+    } catch (const Error&) {
+      // The log cannot be read, which the fault says already.
+    }
+    const auto next = log_after(directory, name);
+    if (!next) return lost;
+    name = next->first;
+    end = {sizeof(LogHeader), 0, next->second.version};
+    lost.last_version = std::max(lost.last_version, end.version);
   }
-  if (reader.name().number == found.bound.number && reader.end().offset < found.bound.bytes) {
-    found.dropped.push_back(here + "the log is damaged; it was durable to byte " +
-                            std::to_string(found.bound.bytes));
-    return;
-  }
-  for (const std::string& name : directory.list()) {
-    const std::uint64_t number = log_number_of(name);
-    if (number <= reader.name().number) continue;
-    const std::optional<LogOrigin> origin = read_log_origin(directory, number);
-    if (!origin || origin->previous != reader.name().uuid) continue;
-    if (!origin->has_frames && origin->version <= reader.end().version) continue;
-    found.dropped.push_back(here + "the log ends here, but " + directory.path_of(name) +
-                            " continues it from a later version");
-    return;
-  }
-  if (reader.torn_bytes() > 0)
-    found.dropped.push_back(here + std::to_string(reader.torn_bytes()) +
-                            " bytes after the last whole batch, of batches that were never acknowledged");
+}
+
+std::string lost_text(const LostBatches& lost, std::uint64_t first_version) {
+  const std::uint64_t num_lost = lost.last_version + 1 - first_version;
+  std::string text = num_lost == 1
+                         ? "; at least the batch of version " + std::to_string(first_version) + " is lost"
+                         : "; at least " + std::to_string(num_lost) + " batches are lost, of versions " +
+                               std::to_string(first_version) + " to " + std::to_string(lost.last_version);
+  if (lost.num_whole == 0) return text;
+  return text + " (" + std::to_string(lost.num_whole) +
+         " whole behind the damage: " + std::to_string(lost.size.added) + " rows added, " +
+         std::to_string(lost.size.removed) + " removed)";
 }
 
 }  // namespace
@@ -544,35 +594,56 @@ void list_damaged_tree(FileSystem& file_system, const std::string& path, Salvage
   }
 }
 
-std::uint64_t salvage_log(FileSystem& file_system, const std::string& path, Salvage& found,
-                          const UseLoggedBatch& use) {
-  std::uint64_t num_batches = 0;
+// Whether that write had been reported as done nothing says: the newest batch may be damaged, too.
+std::string torn_end_text(const std::string& log_path, std::uint64_t num_bytes) {
+  return log_path + ": " + std::to_string(num_bytes) +
+         " bytes at its end are no whole batch: what a crash or a power failure left of the last write, "
+         "or a last batch that is damaged";
+}
+
+SalvagedLog salvage_log(FileSystem& file_system, const std::string& path, Salvage& found,
+                        const BatchUser& user) {
+  SalvagedLog log;
+  const auto directory = file_system.open_directory(path);
+  LogName name = found.manifest.log;
+  LogPosition end{sizeof(LogHeader), 0, found.manifest.version};
+  std::string fault;
   try {
-    const auto directory = file_system.open_directory(path);
-    LogName name = found.manifest.log;
-    // Passes no bound: with it, a log that is too short would return nothing.
-    for (std::uint64_t version = found.manifest.version;;) {
-      LogReader reader(*directory, name, version, LogBound{});
+    while (true) {
+      // Passes no bound: with it, a log that is too short would return nothing.
+      LogReader reader(*directory, name, end.version, LogBound{});
       while (const std::optional<LogReader::Batch> batch = reader.next()) {
+        end = reader.end();
         try {
-          use(batch->version, batch->body);
+          user.apply(batch->body);
         } catch (const FormatError& error) {
-          throw FormatError(reader.path() + ", a batch before byte " + std::to_string(reader.end().offset) +
-                            ": " + error.what());
+          throw FormatError(reader.path() + ", a batch before byte " + std::to_string(end.offset) + ": " +
+                            error.what());
         }
-        ++num_batches;
+        ++log.num_applied;
       }
+      end = reader.end();
       if (!reader.successor()) {
-        check_log_end(*directory, reader, found);
-        return num_batches;
+        fault = fault_at_end(*directory, reader, found.bound);
+        if (fault.empty() && reader.torn_bytes() > 0)
+          found.dropped.push_back(torn_end_text(reader.path(), reader.torn_bytes()));
+        break;
       }
-      version = reader.end().version;
       name = *reader.successor();
+      end = {sizeof(LogHeader), 0, end.version};
     }
   } catch (const Error& error) {
-    found.dropped.emplace_back(error.what());
+    fault = error.what();
   }
-  return num_batches;
+  if (fault.empty()) return log;
+  LostBatches lost = find_lost_batches(*directory, name, end, user);
+  const std::uint64_t applied_version = found.manifest.version + log.num_applied;
+  const bool ends_early = name.number == found.bound.number && end.offset < found.bound.bytes;
+  if (ends_early) lost.last_version = std::max(lost.last_version, end.version + 1);
+  log.num_lost = lost.last_version - applied_version;
+  if (log.num_lost > 0) fault += lost_text(lost, applied_version + 1);
+  found.dropped.push_back(std::move(fault));
+  return log;
 }
 
 }  // namespace culmen::storage
