@@ -176,6 +176,7 @@ class RowSalvager {
       : found_(found),
         manifest_(found.manifest),
         codec_(manifest_.leaf_shape(), manifest_.has_file(FileKind::fields)),
+        path_of_fields_(directory.path_of(file_name(FileKind::fields, manifest_.snapshot.number))),
         leaves_(open(directory, FileKind::leaves)),
         labels_(open(directory, FileKind::labels)),
         fields_(open(directory, FileKind::fields)),
@@ -229,14 +230,32 @@ class RowSalvager {
 
   // `: "brand", "day"`.
   std::string list_of_fields(const std::function<bool(const Field&)>& is_lost) const {
+    std::vector<std::string> names;
+    for (const Field& field : manifest_.fields)
+      if (is_lost(field)) names.push_back('"' + field.name + '"');
+    return list_of(names);
+  }
+
+  static std::string list_of(const std::vector<std::string>& items) {
     constexpr std::size_t kShown = 10;
     std::string list;
-    std::size_t num_lost = 0;
-    for (const Field& field : manifest_.fields) {
-      if (!is_lost(field) || ++num_lost > kShown) continue;
-      list += (list.empty() ? ": \"" : ", \"") + field.name + '"';
-    }
-    return num_lost > kShown ? list + " and " + std::to_string(num_lost - kShown) + " more" : list;
+    for (std::size_t i = 0; i < std::min(items.size(), kShown); ++i)
+      list += (i == 0 ? ": " : ", ") + items[i];
+    return items.size() > kShown ? list + " and " + std::to_string(items.size() - kShown) + " more" : list;
+  }
+
+  // Without the fields of a leaf.
+  void list_assumed_missing() {
+    std::vector<std::string> attributes;
+    for (std::size_t i = 0; i < num_assumed_missing_.size(); ++i)
+      if (num_assumed_missing_[i] > 0)
+        attributes.push_back('"' + manifest_.attributes[i].name + "\" (" +
+                             std::to_string(num_assumed_missing_[i]) + ")");
+    if (attributes.empty()) return;
+    found_.dropped.push_back(path_of_fields_ +
+                             ": which values of attributes were missing is lost with fields; those that are "
+                             "the stand-in count as missing" +
+                             list_of(attributes));
   }
 
   void take_dictionaries() {
@@ -269,6 +288,7 @@ class RowSalvager {
     found_.label_text.clear();
     found_.columns.assign(manifest_.attributes.size(), {});
     found_.fields.assign(manifest_.fields.size(), {});
+    num_assumed_missing_.assign(manifest_.attributes.size(), 0);
     if (!leaves_) return;
     const std::string path = leaves_->path();
     bad_leaves_.emplace(found_.dropped, "frames of " + path);
@@ -281,6 +301,7 @@ class RowSalvager {
     for (std::optional<DroppedLines>* lines :
          {&bad_leaves_, &bad_rows_, &bad_labels_, &bad_fields_, &bad_texts_})
       (*lines)->finish();
+    list_assumed_missing();
   }
 
   void take_leaf(std::uint64_t leaf, const FrameExtent& extent) {
@@ -318,9 +339,9 @@ class RowSalvager {
       found_.ids.push_back(ids_[row]);
       for (std::size_t i = 0; i < found_.columns.size(); ++i) {
         const T value = values[i * leaf_rows + row];
-        const T saved = is_missing(fields, i, row, static_cast<double>(value))
-                            ? std::numeric_limits<T>::quiet_NaN()
-                            : value;
+        const bool misses = is_missing(fields, i, row, static_cast<double>(value));
+        if (misses && !fields) ++num_assumed_missing_[i];
+        const T saved = misses ? std::numeric_limits<T>::quiet_NaN() : value;
         const auto bytes = std::as_bytes(std::span(&saved, 1));
         found_.columns[i].insert(found_.columns[i].end(), bytes.begin(), bytes.end());
       }
@@ -463,10 +484,12 @@ class RowSalvager {
   std::vector<std::byte> values_;  // of the leaf that is being read
   std::vector<std::int64_t> ids_;
   std::vector<std::byte> label_bytes_, field_bytes_, text_bytes_;  // as in memory
+  const std::string path_of_fields_;
   std::optional<LoneFrameReader> leaves_, labels_, fields_, texts_, dictionaries_;
   std::optional<DroppedLines> bad_leaves_, bad_rows_, bad_labels_, bad_fields_, bad_texts_;
-  std::vector<std::int64_t> repeated_;  // ids that occur more than once, ascending
-  std::vector<char> has_occurred_;      // whether each of them has
+  std::vector<std::uint64_t> num_assumed_missing_;  // [num_attributes]
+  std::vector<std::int64_t> repeated_;              // ids that occur more than once, ascending
+  std::vector<char> has_occurred_;                  // whether each of them has
 };
 
 // A log that continues the one with this name: one with batches if there is one, as an interrupted checkpoint leaves another.

@@ -39,7 +39,7 @@ struct Salvage {
 // leaves, labels, fields and texts.
 //
 // Without the fields of a leaf its rows miss all of them, but for stored texts that are not empty. Which attributes they
-// missed is unknown, too: values equal to the stand-in count as missing.
+// missed is unknown, too: values equal to the stand-in count as missing, and a line says how many of which attributes.
 Salvage salvage(FileSystem& file_system, const std::string& directory);
 
 // Adds a line to `salvage.dropped` for each damaged frame that no row needs: nodes and partitions.
