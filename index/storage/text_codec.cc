@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "culmen/error.h"
 #include "index/encoding/packed_texts.h"
 #include "index/field_key.h"
 
@@ -41,11 +40,8 @@ std::string_view decode_leaf_texts(std::span<const std::byte> payload, std::size
     ends[f] = packed[f]->ends;
   }
   if (payload.size() != encoding::kReadAhead) return "the texts are too short or too long";
-  try {
-    leaf_texts = leaf_texts_with(ends, num_rows);
-  } catch (const InputError&) {
-    return "the texts are too short or too long";
-  }
+  leaf_texts = leaf_texts_with(ends, num_rows);
+  if (leaf_texts.empty()) return "the texts are too short or too long";
   for (std::size_t f = 0; f < fields.size(); ++f)
     if (packed[f] && !encoding::unpack(*packed[f], text_in(leaf_texts, f))) return kFault;
   return {};
