@@ -17,7 +17,7 @@ std::uint64_t aligned_for_ends(std::uint64_t bytes) {
 }
 
 template <typename T>
-void put_at(std::vector<std::byte>& bytes, std::size_t offset, const T& value) {
+void put_at(std::span<std::byte> bytes, std::size_t offset, const T& value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
@@ -30,8 +30,8 @@ T read_at(std::span<const std::byte> bytes, std::size_t offset) {
 
 }  // namespace
 
-std::vector<std::byte> leaf_texts_with(std::span<const std::vector<std::uint32_t>> ends, std::size_t num_rows,
-                                       std::uint64_t max_bytes) {
+std::span<std::byte> leaf_texts_with(std::span<const std::vector<std::uint32_t>> ends, std::size_t num_rows,
+                                     const AllocateTexts& allocate, std::uint64_t max_bytes) {
   std::vector<std::uint32_t> offsets(ends.size());
   std::uint64_t size = texts_header_bytes(ends.size());
   for (std::size_t f = 0; f < ends.size(); ++f) {
@@ -41,17 +41,20 @@ std::vector<std::byte> leaf_texts_with(std::span<const std::vector<std::uint32_t
     size += num_rows * sizeof(std::uint32_t) + ends[f].back();
     if (size > max_bytes) return {};
   }
-  std::vector<std::byte> bytes(size);
+  const std::span<std::byte> bytes = allocate(size);
   put_at(bytes, 0, LeafTextsHeader{static_cast<std::uint32_t>(size), static_cast<std::uint32_t>(num_rows)});
+  std::uint64_t written = texts_header_bytes(ends.size());
   for (std::size_t f = 0; f < ends.size(); ++f) {
     put_at(bytes, sizeof(LeafTextsHeader) + f * sizeof(std::uint32_t), offsets[f]);
-    if (!ends[f].empty())
-      std::memcpy(bytes.data() + offsets[f], ends[f].data(), ends[f].size() * sizeof(std::uint32_t));
+    if (ends[f].empty()) continue;
+    std::fill(bytes.data() + written, bytes.data() + offsets[f], std::byte{0});
+    std::memcpy(bytes.data() + offsets[f], ends[f].data(), ends[f].size() * sizeof(std::uint32_t));
+    written = offsets[f] + num_rows * sizeof(std::uint32_t) + ends[f].back();
   }
   return bytes;
 }
 
-std::byte* text_in(std::vector<std::byte>& leaf_texts, std::size_t field) {
+std::byte* text_in(std::span<std::byte> leaf_texts, std::size_t field) {
   return leaf_texts.data() + (LeafTexts(leaf_texts.data()).all_text(field) - leaf_texts.data());
 }
 
@@ -98,8 +101,9 @@ void LeafTextsBuilder::refuse_longest(const RefuseRow& refuse) const {
                                 longest));
 }
 
-std::vector<std::byte> LeafTextsBuilder::finish(const RefuseRow& refuse, std::uint64_t max_bytes) const {
-  if (stored_.empty()) return {};
+void LeafTextsBuilder::finish(const AllocateTexts& allocate, const RefuseRow& refuse,
+                              std::uint64_t max_bytes) const {
+  if (stored_.empty()) return;
   std::vector<std::vector<std::uint32_t>> ends(texts_.size());
   for (const std::size_t f : stored_) {
     std::uint64_t end = 0;
@@ -108,14 +112,13 @@ std::vector<std::byte> LeafTextsBuilder::finish(const RefuseRow& refuse, std::ui
       ends[f].push_back(static_cast<std::uint32_t>(end));
     }
   }
-  std::vector<std::byte> bytes = leaf_texts_with(ends, num_rows_, max_bytes);
-  if (bytes.empty()) refuse_longest(refuse);
+  const std::span<std::byte> bytes = leaf_texts_with(ends, num_rows_, allocate, max_bytes);
+  if (bytes.empty()) return refuse_longest(refuse);
   for (const std::size_t f : stored_) {
     if (num_rows_ == 0) continue;
     auto* to = reinterpret_cast<char*>(text_in(bytes, f));
     for (const std::string_view text : texts_[f]) to = std::ranges::copy(text, to).out;
   }
-  return bytes;
 }
 
 std::string_view fault_of_leaf_texts(std::span<const std::byte> bytes, std::size_t num_rows,

@@ -58,12 +58,16 @@ class LeafTexts {
 // Offsets in a leaf are 32 bits.
 inline constexpr std::uint64_t kMaxLeafTextsBytes = std::numeric_limits<std::int32_t>::max();
 
-// LeafTexts but for the texts themselves, which are zeros. ends: [num_fields] of each row's text; none of a field that is no
-// stored text. Empty if they take more than `max_bytes`.
-std::vector<std::byte> leaf_texts_with(std::span<const std::vector<std::uint32_t>> ends, std::size_t num_rows,
-                                       std::uint64_t max_bytes = kMaxLeafTextsBytes);
+// Allocates memory for LeafTexts, which need not be zeroed.
+using AllocateTexts = std::function<std::span<std::byte>(std::size_t num_bytes)>;
+
+// LeafTexts but for the texts themselves, which are to be written. ends: [num_fields] of each row's text; none of a field that
+// is no stored text. Empty, without allocating, if they take more than `max_bytes`.
+std::span<std::byte> leaf_texts_with(std::span<const std::vector<std::uint32_t>> ends, std::size_t num_rows,
+                                     const AllocateTexts& allocate,
+                                     std::uint64_t max_bytes = kMaxLeafTextsBytes);
 // Where the texts of a field are written to.
-std::byte* text_in(std::vector<std::byte>& leaf_texts, std::size_t field);
+std::byte* text_in(std::span<std::byte> leaf_texts, std::size_t field);
 
 // Throws an error that names this row of a leaf, of which texts take more than fits into it.
 using RefuseRow = std::function<void(std::size_t row, const std::string& problem)>;
@@ -84,8 +88,10 @@ class LeafTextsBuilder {
   // All texts of a row of another leaf.
   void copy_row(std::size_t row, const LeafTexts& from, std::size_t from_row);
 
-  // Empty if no field is a stored text. If they take more than `max_bytes`, calls `refuse` with the row of the longest.
-  std::vector<std::byte> finish(const RefuseRow& refuse, std::uint64_t max_bytes = kMaxLeafTextsBytes) const;
+  // Writes them where `allocate` says, unless no field is a stored text. If they take more than `max_bytes`, calls `refuse`
+  // with the row of the longest.
+  void finish(const AllocateTexts& allocate, const RefuseRow& refuse,
+              std::uint64_t max_bytes = kMaxLeafTextsBytes) const;
 
  private:
   void refuse_longest(const RefuseRow& refuse) const;

@@ -84,7 +84,10 @@ class FieldsLoader {
     const auto refuse = [&rows](std::size_t row, const std::string& problem) {
       throw RowError(rows[row], problem);
     };
-    snapshot_.arena->set_texts(leaf, builders.texts.finish(refuse));
+    const auto allocate = [&](std::size_t num_bytes) {
+      return snapshot_.arena->allocate_texts(leaf, num_bytes);
+    };
+    builders.texts.finish(allocate, refuse);
   }
 
   void add_gaps(const std::vector<std::uint64_t>& rows, LeafFieldsBuilder& builder) const {

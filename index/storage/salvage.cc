@@ -427,8 +427,12 @@ class RowSalvager {
   LeafTexts read_texts(std::uint64_t leaf, const LeafRecord& record, const LeafFields& fields) {
     if (!texts_) return {};
     try {
-      const std::string_view fault = decode_leaf_texts(
-          read_frame(*texts_, leaf, record.texts), record.num_rows, fields, manifest_.fields, text_bytes_);
+      const auto allocate = [this](std::size_t num_bytes) {
+        text_bytes_.resize(num_bytes);
+        return std::span(text_bytes_);
+      };
+      const std::string_view fault = decode_leaf_texts(read_frame(*texts_, leaf, record.texts),
+                                                       record.num_rows, fields, manifest_.fields, allocate);
       if (!fault.empty()) throw_damaged(texts_->path(), record.texts.offset, std::string(fault));
       return LeafTexts(text_bytes_.data());
     } catch (const Error& error) {

@@ -107,8 +107,8 @@ void LeafWriter::copy_texts(std::uint32_t slot, std::span<const Run> runs) {
       } else {
         texts_.copy_row(at, leaves_.texts(run.slot), r);
       }
-  arena_.set_texts(
-      slot, texts_.finish([&](std::size_t row, const std::string& problem) { refuse(slot, row, problem); }));
+  texts_.finish([&](std::size_t num_bytes) { return arena_.allocate_texts(slot, num_bytes); },
+                [&](std::size_t row, const std::string& problem) { refuse(slot, row, problem); });
 }
 
 void LeafWriter::refuse(std::uint32_t slot, std::size_t row, const std::string& problem) const {

@@ -46,9 +46,20 @@ TEST(LeafTexts, ThatTakeTooMuchAreRefusedWithTheRowOfTheLongest) {
     builder.set_text(0, row, "a");
     builder.set_text(2, row, kTexts[row]);
   }
-  const std::size_t needed = builder.finish(refuse).size();
-  EXPECT_EQ(builder.finish(refuse, needed).size(), needed);
-  const Refused refused = refusal_of([&] { static_cast<void>(builder.finish(refuse, needed - 1)); });
+  std::vector<std::byte> bytes;
+  const auto allocate = [&bytes](std::size_t num_bytes) {
+    bytes.assign(num_bytes, std::byte{0xa5});
+    return std::span(bytes);
+  };
+  builder.finish(allocate, refuse);
+  EXPECT_EQ(fault_of_leaf_texts(bytes, kTexts.size(), fields), "");
+  for (std::size_t row = 0; row < kTexts.size(); ++row)
+    EXPECT_EQ(LeafTexts(bytes.data()).text(2, row), kTexts[row]);
+  const std::size_t needed = bytes.size();
+  builder.finish(allocate, refuse, needed);
+  bytes.clear();
+  const Refused refused = refusal_of([&] { builder.finish(allocate, refuse, needed - 1); });
+  EXPECT_TRUE(bytes.empty());
   EXPECT_EQ(refused.row, 1u);
   EXPECT_STREQ(
       refused.what(),
