@@ -19,7 +19,13 @@ std::size_t& size_of(std::byte* block) {
 }  // namespace
 
 std::byte* ByteBlocks::allocate(std::size_t num_bytes) {
-  return files_ == nullptr ? new std::byte[num_bytes]() : allocate_in_file(num_bytes);
+  std::byte* const block = allocate_unset(num_bytes);
+  std::fill_n(block, num_bytes, std::byte{0});
+  return block;
+}
+
+std::byte* ByteBlocks::allocate_unset(std::size_t num_bytes) {
+  return files_ == nullptr ? new std::byte[num_bytes] : allocate_in_file(num_bytes);
 }
 
 std::byte* ByteBlocks::allocate_in_file(std::size_t num_bytes) {
@@ -28,7 +34,6 @@ std::byte* ByteBlocks::allocate_in_file(std::size_t num_bytes) {
   if (const auto found = free_.find(size); found != free_.end() && !found->second.empty()) {
     std::byte* const block = found->second.back();
     found->second.pop_back();
-    std::memset(block, 0, num_bytes);
     return block;
   }
   if (chunks_.empty() || used_ + size > chunks_.back().size()) {

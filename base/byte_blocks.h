@@ -22,6 +22,8 @@ class ByteBlocks {
 
   // Zeroed, and aligned for any number. Throws as TemporaryFiles.
   std::byte* allocate(std::size_t num_bytes);
+  // Not zeroed.
+  std::byte* allocate_unset(std::size_t num_bytes);
   void free(std::byte* block) noexcept;  // null: nothing to do
 
  private:

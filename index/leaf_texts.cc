@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
-#include "culmen/error.h"
 #include "index/field_key.h"
 
 namespace culmen {
 namespace {
-
-constexpr std::uint64_t kMostTextBytes = std::numeric_limits<std::int32_t>::max();
 
 std::size_t texts_header_bytes(std::size_t num_fields) {
   return sizeof(LeafTextsHeader) + num_fields * sizeof(std::uint32_t);
@@ -21,7 +17,7 @@ std::uint64_t aligned_for_ends(std::uint64_t bytes) {
 }
 
 template <typename T>
-void put_at(std::vector<std::byte>& bytes, std::size_t offset, const T& value) {
+void put_at(std::span<std::byte> bytes, std::size_t offset, const T& value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
@@ -34,8 +30,8 @@ T read_at(std::span<const std::byte> bytes, std::size_t offset) {
 
 }  // namespace
 
-std::vector<std::byte> leaf_texts_with(std::span<const std::vector<std::uint32_t>> ends,
-                                       std::size_t num_rows) {
+std::span<std::byte> leaf_texts_with(std::span<const std::vector<std::uint32_t>> ends, std::size_t num_rows,
+                                     const AllocateTexts& allocate, std::uint64_t max_bytes) {
   std::vector<std::uint32_t> offsets(ends.size());
   std::uint64_t size = texts_header_bytes(ends.size());
   for (std::size_t f = 0; f < ends.size(); ++f) {
@@ -43,25 +39,39 @@ std::vector<std::byte> leaf_texts_with(std::span<const std::vector<std::uint32_t
     size = aligned_for_ends(size);
     offsets[f] = static_cast<std::uint32_t>(size);
     size += num_rows * sizeof(std::uint32_t) + ends[f].back();
-    if (size > kMostTextBytes) throw InputError("the texts of one leaf take more than 2 GiB");
+    if (size > max_bytes) return {};
   }
-  std::vector<std::byte> bytes(size);
+  const std::span<std::byte> bytes = allocate(size);
   put_at(bytes, 0, LeafTextsHeader{static_cast<std::uint32_t>(size), static_cast<std::uint32_t>(num_rows)});
+  std::uint64_t written = texts_header_bytes(ends.size());
   for (std::size_t f = 0; f < ends.size(); ++f) {
     put_at(bytes, sizeof(LeafTextsHeader) + f * sizeof(std::uint32_t), offsets[f]);
-    if (!ends[f].empty())
-      std::memcpy(bytes.data() + offsets[f], ends[f].data(), ends[f].size() * sizeof(std::uint32_t));
+    if (ends[f].empty()) continue;
+    std::fill(bytes.data() + written, bytes.data() + offsets[f], std::byte{0});
+    std::memcpy(bytes.data() + offsets[f], ends[f].data(), ends[f].size() * sizeof(std::uint32_t));
+    written = offsets[f] + num_rows * sizeof(std::uint32_t) + ends[f].back();
   }
   return bytes;
 }
 
-std::byte* text_in(std::vector<std::byte>& leaf_texts, std::size_t field) {
+std::byte* text_in(std::span<std::byte> leaf_texts, std::size_t field) {
   return leaf_texts.data() + (LeafTexts(leaf_texts.data()).all_text(field) - leaf_texts.data());
 }
 
+std::string too_long_for_leaf(const std::string& what, std::size_t num_rows, std::string_view limit,
+                              std::uint64_t longest) {
+  return what + " of the " + std::to_string(num_rows) + " rows of one leaf take more than " +
+         std::string(limit) + "; the longest, of this row, has " + std::to_string(longest) +
+         " bytes. An index that is built with fewer rows per leaf (leaf_rows, --leaf-rows) has room for "
+         "longer "
+         "ones";
+}
+
 LeafTextsBuilder::LeafTextsBuilder(std::span<const Field> fields) : texts_(fields.size()) {
-  for (std::size_t f = 0; f < fields.size(); ++f)
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    names_.push_back(fields[f].name);
     if (is_stored_text(fields[f])) stored_.push_back(f);
+  }
 }
 
 void LeafTextsBuilder::start(std::size_t num_rows) {
@@ -77,29 +87,44 @@ void LeafTextsBuilder::copy_row(std::size_t row, const LeafTexts& from, std::siz
   for (const std::size_t f : stored_) set_text(f, row, from.text(f, from_row));
 }
 
-std::vector<std::byte> LeafTextsBuilder::finish() const {
-  if (stored_.empty()) return {};
+void LeafTextsBuilder::refuse_longest(const RefuseRow& refuse) const {
+  std::size_t field = 0, row = 0;
+  std::size_t longest = 0;
+  for (const std::size_t f : stored_)
+    for (std::size_t r = 0; r < num_rows_; ++r)
+      if (texts_[f][r].size() > longest) {
+        longest = texts_[f][r].size();
+        field = f;
+        row = r;
+      }
+  refuse(row, too_long_for_leaf("column \"" + names_[field] + "\": the stored texts", num_rows_, "2 GiB",
+                                longest));
+}
+
+void LeafTextsBuilder::finish(const AllocateTexts& allocate, const RefuseRow& refuse,
+                              std::uint64_t max_bytes) const {
+  if (stored_.empty()) return;
   std::vector<std::vector<std::uint32_t>> ends(texts_.size());
   for (const std::size_t f : stored_) {
     std::uint64_t end = 0;
     for (const std::string_view text : texts_[f]) {
-      end = std::min<std::uint64_t>(end + text.size(), kMostTextBytes + 1);
+      end = std::min<std::uint64_t>(end + text.size(), kMaxLeafTextsBytes + 1);
       ends[f].push_back(static_cast<std::uint32_t>(end));
     }
   }
-  std::vector<std::byte> bytes = leaf_texts_with(ends, num_rows_);
+  const std::span<std::byte> bytes = leaf_texts_with(ends, num_rows_, allocate, max_bytes);
+  if (bytes.empty()) return refuse_longest(refuse);
   for (const std::size_t f : stored_) {
     if (num_rows_ == 0) continue;
     auto* to = reinterpret_cast<char*>(text_in(bytes, f));
     for (const std::string_view text : texts_[f]) to = std::ranges::copy(text, to).out;
   }
-  return bytes;
 }
 
 std::string_view fault_of_leaf_texts(std::span<const std::byte> bytes, std::size_t num_rows,
                                      std::span<const Field> fields) {
   const std::size_t ends_bytes = num_rows * sizeof(std::uint32_t);
-  if (bytes.size() < texts_header_bytes(fields.size()) || bytes.size() > kMostTextBytes)
+  if (bytes.size() < texts_header_bytes(fields.size()) || bytes.size() > kMaxLeafTextsBytes)
     return "the texts are too short or too long";
   const auto header = read_at<LeafTextsHeader>(bytes, 0);
   if (header.num_bytes != bytes.size() || header.num_rows != num_rows)

@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -52,12 +55,26 @@ class LeafTexts {
   const std::byte* bytes_ = nullptr;
 };
 
-// LeafTexts but for the texts themselves, which are zeros. ends: [num_fields] of each row's text; none of a field that is no
-// stored text. Throws InputError if they take 2 GiB.
-std::vector<std::byte> leaf_texts_with(std::span<const std::vector<std::uint32_t>> ends,
-                                       std::size_t num_rows);
+// Offsets in a leaf are 32 bits.
+inline constexpr std::uint64_t kMaxLeafTextsBytes = std::numeric_limits<std::int32_t>::max();
+
+// Allocates memory for LeafTexts, which need not be zeroed.
+using AllocateTexts = std::function<std::span<std::byte>(std::size_t num_bytes)>;
+
+// LeafTexts but for the texts themselves, which are to be written. ends: [num_fields] of each row's text; none of a field that
+// is no stored text. Empty, without allocating, if they take more than `max_bytes`.
+std::span<std::byte> leaf_texts_with(std::span<const std::vector<std::uint32_t>> ends, std::size_t num_rows,
+                                     const AllocateTexts& allocate,
+                                     std::uint64_t max_bytes = kMaxLeafTextsBytes);
 // Where the texts of a field are written to.
-std::byte* text_in(std::vector<std::byte>& leaf_texts, std::size_t field);
+std::byte* text_in(std::span<std::byte> leaf_texts, std::size_t field);
+
+// Throws an error that names this row of a leaf, of which texts take more than fits into it.
+using RefuseRow = std::function<void(std::size_t row, const std::string& problem)>;
+
+// `what`: the texts, as `column "note": the texts`. longest: bytes of the longest of them.
+std::string too_long_for_leaf(const std::string& what, std::size_t num_rows, std::string_view limit,
+                              std::uint64_t longest);
 
 // Collects the stored texts of one leaf, then writes its LeafTexts. Used again for the next leaf.
 class LeafTextsBuilder {
@@ -71,11 +88,16 @@ class LeafTextsBuilder {
   // All texts of a row of another leaf.
   void copy_row(std::size_t row, const LeafTexts& from, std::size_t from_row);
 
-  // Empty if no field is a stored text. Throws InputError if they take 2 GiB.
-  std::vector<std::byte> finish() const;
+  // Writes them where `allocate` says, unless no field is a stored text. If they take more than `max_bytes`, calls `refuse`
+  // with the row of the longest.
+  void finish(const AllocateTexts& allocate, const RefuseRow& refuse,
+              std::uint64_t max_bytes = kMaxLeafTextsBytes) const;
 
  private:
+  void refuse_longest(const RefuseRow& refuse) const;
+
   std::size_t num_rows_ = 0;
+  std::vector<std::string> names_;                    // of the fields
   std::vector<std::size_t> stored_;                   // the fields that are stored texts
   std::vector<std::vector<std::string_view>> texts_;  // [num_fields][num_rows]; none of other fields
 };

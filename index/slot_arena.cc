@@ -165,7 +165,7 @@ std::span<std::byte> SlotArena::allocate_labels(std::size_t slot, std::size_t te
 }
 
 void SlotArena::set_block(std::byte*& block, std::span<const std::byte> bytes) {
-  std::byte* const fresh = bytes.empty() ? nullptr : blocks_.allocate(bytes.size());
+  std::byte* const fresh = bytes.empty() ? nullptr : blocks_.allocate_unset(bytes.size());
   std::ranges::copy(bytes, fresh);
   blocks_.free(std::exchange(block, fresh));
 }
@@ -177,6 +177,12 @@ void SlotArena::set_fields(std::size_t slot, std::span<const std::byte> bytes) {
 
 void SlotArena::set_texts(std::size_t slot, std::span<const std::byte> bytes) {
   if (shape_.has_texts) set_block(texts_[slot], bytes);
+}
+
+std::span<std::byte> SlotArena::allocate_texts(std::size_t slot, std::size_t num_bytes) {
+  std::byte* const fresh = blocks_.allocate_unset(num_bytes);
+  blocks_.free(std::exchange(texts_[slot], fresh));
+  return {fresh, num_bytes};
 }
 
 void SlotArena::add_older_version(OlderVersion older) {

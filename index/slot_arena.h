@@ -173,6 +173,8 @@ class SlotArena {
     return LeafTexts(texts_[slot]);
   }
   void set_texts(std::size_t slot, std::span<const std::byte> bytes);
+  // Where they are written instead: not zeroed, so every byte has to be.
+  std::span<std::byte> allocate_texts(std::size_t slot, std::size_t num_bytes);
   // Whether any leaf has had fields or gaps, or may have some in the files.
   bool has_fields() const {
     return has_fields_.load(std::memory_order_relaxed) || (source_ != nullptr && source_->has_fields());

@@ -84,7 +84,7 @@ std::string log_text(const RecoveryInfo& log) {
   if (log.num_batches == 0 && log.dropped_bytes == 0) return "empty";
   std::string text = counted(log.num_batches, "batch", "batches");
   if (log.dropped_bytes > 0)
-    text += fmt::format("; {} of changes never reported as done are skipped", in_bytes(log.dropped_bytes));
+    text += fmt::format("; {} at its end are no whole batch and are skipped", in_bytes(log.dropped_bytes));
   return text;
 }
 

@@ -30,6 +30,8 @@ ExitCode run(const RepairArguments& arguments) {
   if (report.rows_lost > 0) kept_text += fmt::format(", {} lost", grouped(report.rows_lost));
   if (report.batches_applied > 0)
     kept_text += fmt::format("; {} of the log applied", counted(report.batches_applied, "batch", "batches"));
+  if (report.batches_lost > 0)
+    kept_text += fmt::format("; {} of the log lost", counted(report.batches_lost, "batch", "batches"));
   if (report.dropped.empty()) kept_text += "; nothing was skipped";
   const bool is_whole = report.dropped.empty() && report.rows_lost == 0;
   return print_result(dropped_text + kept_text + '\n', is_whole ? ExitCode::ok : ExitCode::bad_data,
@@ -51,8 +53,9 @@ void add_repair(Program& program) {
       "Reads every leaf and the log, and builds a new index of the rows with correct checksums. Prints a "
       "line\n"
       "for each part that is lost, then what was kept. The exit code is 0 if nothing was skipped, else 3\n"
-      "(also for bytes of batches that were never reported as done), and NEWDIR holds the rest. If nothing "
-      "can be saved, NEWDIR is not created.\n\n"
+      "(also for the end of a log that is no whole batch, as a crash leaves it), and NEWDIR holds the rest.\n"
+      "Of the log, batches are applied up to the first that is damaged. If nothing can be saved, NEWDIR is\n"
+      "not created.\n\n"
       "Examples:\n"
       "  culmen repair hotels.index -o mended.index\n"
       "  culmen verify mended.index --deep");

@@ -28,8 +28,10 @@ std::string log_text(const std::string& directory, const RecoveryInfo& log) {
     text +=
         fmt::format("{}: {} of the log applied\n", directory, counted(log.num_batches, "batch", "batches"));
   if (log.dropped_bytes > 0)
-    text += fmt::format("{}: {}: {} at its end skipped, of changes that were never reported as done\n",
-                        directory, log.dropped_from, in_bytes(log.dropped_bytes));
+    text += fmt::format(
+        "{}: {}: {} at its end skipped, as they are no whole batch: what a crash or a power failure left of "
+        "the last write, or a last batch that is damaged\n",
+        directory, log.dropped_from, in_bytes(log.dropped_bytes));
   return text;
 }
 

@@ -56,9 +56,11 @@ struct OpenOptions {
 
 // What opening a directory found in its log.
 struct RecoveryInfo {
-  std::uint64_t num_batches = 0;    // applied: changes that are newer than the snapshot on disk
-  std::uint64_t dropped_bytes = 0;  // at the end of the log: batches that were never acknowledged
-  std::string dropped_from;         // their file; empty if there were none
+  std::uint64_t num_batches = 0;  // applied: changes that are newer than the snapshot on disk
+  // At the end of the log, and no whole batch: what a crash or a power failure left of the last write, or a last batch that
+  // is damaged. With Durability::sync the former was never reported as done
+  std::uint64_t dropped_bytes = 0;
+  std::string dropped_from;  // their file; empty if there were none
 };
 
 // What Index::refresh found in the directory.
@@ -73,7 +75,10 @@ struct RepairReport {
   std::uint64_t rows_kept = 0;
   std::uint64_t rows_lost = 0;        // those of damaged leaves
   std::uint64_t batches_applied = 0;  // batches of the log
-  std::vector<std::string> dropped;   // one line each: file, position, fault
+  // At least so many batches of the log that had been written: damaged ones, and all after them, which build on them. Their
+  // rows are not in rows_lost
+  std::uint64_t batches_lost = 0;
+  std::vector<std::string> dropped;  // one line each: file, position, fault
 };
 
 }  // namespace culmen

@@ -11,12 +11,14 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/floating_point_scope.h"
 #include "base/ids.h"
 #include "base/pages.h"
 #include "base/with_threads.h"
+#include "culmen/error.h"
 #include "index/build/cluster_cuts.h"
 #include "index/build/filled_table.h"
 #include "index/build/keyed_row.h"
@@ -346,7 +348,10 @@ void BulkLoader::copy_labels() {
   Snapshot& s = *snapshot_;
   tbb::parallel_for(std::size_t{0}, leaves_.size(), [&](std::size_t leaf) {
     const auto label = [&](std::uint64_t r) { return table_.labels[row_at(leaf_first_[leaf] + r)]; };
-    write_labels(*s.arena, leaf, leaves_[leaf].num_rows, label);
+    const auto refuse = [&](std::size_t r, const std::string& problem) {
+      throw RowError(row_at(leaf_first_[leaf] + r), problem);
+    };
+    write_labels(*s.arena, leaf, leaves_[leaf].num_rows, label, refuse);
   });
 }
 

@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "culmen/error.h"
 #include "index/columns.h"
 #include "index/field_rows.h"
 
@@ -79,7 +81,13 @@ class FieldsLoader {
     snapshot_.arena->set_fields(leaf, builders.fields.finish([&](std::size_t attribute, std::size_t row) {
       return static_cast<double>(values[attribute * stride + row]);
     }));
-    snapshot_.arena->set_texts(leaf, builders.texts.finish());
+    const auto refuse = [&rows](std::size_t row, const std::string& problem) {
+      throw RowError(rows[row], problem);
+    };
+    const auto allocate = [&](std::size_t num_bytes) {
+      return snapshot_.arena->allocate_texts(leaf, num_bytes);
+    };
+    builders.texts.finish(allocate, refuse);
   }
 
   void add_gaps(const std::vector<std::uint64_t>& rows, LeafFieldsBuilder& builder) const {

@@ -49,14 +49,20 @@ struct LogFrameHeader {
   std::uint64_t checksum = 0;               //  0  of the rest of this header
   std::uint32_t magic = kLogFrameMagic;     //  8
   LogFrameKind kind = LogFrameKind::batch;  // 12
-  std::uint16_t reserved = 0;               // 14
-  std::uint64_t version = 0;                // 16  after this batch; of a seal, the last one
-  std::uint64_t body_bytes = 0;             // 24
-  std::uint64_t body_checksum = 0;          // 32  of the body and the zeros after it
+  std::uint16_t place = 0;            // 14  in the write that appended the frame, from 1 on; 0: not known
+  std::uint64_t version = 0;          // 16  after this batch; of a seal, the last one
+  std::uint64_t body_bytes = 0;       // 24
+  std::uint64_t body_checksum = 0;    // 32  of the body and the zeros after it
   std::uint64_t previous = 0;         // 40  checksum of the header before this one, or of the log's header
   std::uint64_t durable_through = 0;  // 48  the highest version that was durable when this was written
 };
 static_assert(sizeof(LogFrameHeader) == 56);
+
+// The last version that an earlier write had appended when the writer began to write this frame; 0: not known. So it was
+// reported as done, at least with Durability::os, but may not have been durable.
+constexpr std::uint64_t appended_before(const LogFrameHeader& header) {
+  return header.place == 0 || header.place > header.version ? 0 : header.version - header.place;
+}
 
 // Body of a seal: the last frame, which names the log that follows.
 struct SealBody {

@@ -36,14 +36,26 @@ bool is_good(const LogFrameHeader& header, std::uint64_t seed) {
 
 }  // namespace
 
-LogReader::LogReader(const Directory& directory, const LogName& name, std::uint64_t version,
-                     const LogBound& bound)
+LogReader::LogReader(const Directory& directory, const LogName& name, const LogBound& bound)
     : file_(directory.open(log_name(name.number))),
       name_(name),
       bound_(bound.number == name.number ? bound : LogBound{}),
       seed_(frame_seed(name.uuid)) {
   refresh();
+}
+
+LogReader::LogReader(const Directory& directory, const LogName& name, std::uint64_t version,
+                     const LogBound& bound)
+    : LogReader(directory, name, bound) {
   check_header(version);
+}
+
+LogReader LogReader::behind_damage(const Directory& directory, const LogName& name, const LogPosition& end) {
+  LogReader reader(directory, name, LogBound{});
+  reader.end_ = end;
+  reader.behind_ = end.offset;
+  reader.newest_version_ = end.version;
+  return reader;
 }
 
 void LogReader::throw_damaged_here(const std::string& what) const {
@@ -116,8 +128,9 @@ std::optional<LogFrameHeader> LogReader::header_at(std::uint64_t offset) {
   return is_good(header, seed_) ? std::optional(header) : std::nullopt;
 }
 
-std::optional<std::span<const std::byte>> LogReader::rest_of(const LogFrameHeader& header) {
-  const std::uint64_t start = end_.offset + sizeof header;
+std::optional<std::span<const std::byte>> LogReader::rest_of(const LogFrameHeader& header,
+                                                             std::uint64_t offset) {
+  const std::uint64_t start = offset + sizeof header;
   if (header.body_bytes > file_->size() - start) return std::nullopt;
   const std::uint64_t bytes = whole_sectors(sizeof header + header.body_bytes) - sizeof header;
   if (bytes > file_->size() - start) return std::nullopt;
@@ -131,7 +144,7 @@ std::optional<std::span<const std::byte>> LogReader::rest_of(const LogFrameHeade
 std::optional<LogReader::Batch> LogReader::next() {
   if (successor_ || end_.offset == file_->size()) return std::nullopt;
   const std::optional<LogFrameHeader> header = header_at(end_.offset);
-  const auto rest = header && header->previous == end_.chain ? rest_of(*header) : std::nullopt;
+  const auto rest = header && header->previous == end_.chain ? rest_of(*header, end_.offset) : std::nullopt;
   if (!rest) {
     require_torn();
     return std::nullopt;
@@ -169,30 +182,58 @@ LogName LogReader::sealed_successor(std::span<const std::byte> body) const {
   return {seal.next_number, seal.next_uuid};
 }
 
-// There is no valid frame at the end of the chain. Throws if there was a durable one.
+// Moves `offset` to the first sector from there on that is not zero. Returns false if there is none.
+bool LogReader::find_sector(std::uint64_t& offset) {
+  for (; offset < file_->size(); offset += kSectorBytes) {
+    if (offset >= window_offset_ + window_.size()) {  // skips holes instead of reading them
+      offset = std::max(offset, file_->data_from(offset) / kSectorBytes * kSectorBytes);
+      if (offset >= file_->size()) return false;
+    }
+    if (!is_zero(window(offset, std::min(kSectorBytes, file_->size() - offset)))) return true;
+  }
+  return false;
+}
+
+// There is no valid frame at the end of the chain. Throws if there was one that was durable, or that was reported as done.
 void LogReader::require_torn() {
   if (end_.offset < bound_.bytes)
     throw_damaged_here("a frame is damaged; the log was durable to byte " + std::to_string(bound_.bytes));
-  for (std::uint64_t offset = end_.offset; offset < file_->size(); offset += kSectorBytes) {
-    if (offset >= window_offset_ + window_.size()) {  // skips holes instead of reading them
-      offset = std::max(offset, file_->data_from(offset) / kSectorBytes * kSectorBytes);
-      if (offset >= file_->size()) return;
-    }
-    const std::uint64_t sector_end = std::min(offset + kSectorBytes, file_->size());
-    if (is_zero(window(offset, sector_end - offset))) continue;
-    torn_bytes_ = sector_end - end_.offset;
+  std::optional<std::uint64_t> later_write;
+  for (std::uint64_t offset = end_.offset; find_sector(offset); offset += kSectorBytes) {
+    torn_bytes_ = std::min(offset + kSectorBytes, file_->size()) - end_.offset;
     const std::optional<LogFrameHeader> later = header_at(offset);
-    if (later && later->durable_through > end_.version)
+    if (!later) continue;
+    if (later->durable_through > end_.version)
       throw_damaged_here("a frame is damaged that was durable according to the one at byte " +
                          std::to_string(offset));
+    if (!later_write && appended_before(*later) > end_.version) later_write = offset;
   }
+  if (later_write)
+    throw_damaged_here(
+        "a frame is damaged that was reported as done, with durability os or batch, before the one at byte " +
+        std::to_string(*later_write) + " was written; a power failure can do this, too");
+}
+
+std::optional<LogReader::Batch> LogReader::next_behind() {
+  for (; find_sector(behind_); behind_ += kSectorBytes) {
+    const std::optional<LogFrameHeader> header = header_at(behind_);
+    const bool is_later = header && header->kind == LogFrameKind::batch && header->version > end_.version &&
+                          header->version <= kMaxVersion;
+    if (!is_later) continue;
+    newest_version_ = std::max(newest_version_, header->version);
+    const auto rest = rest_of(*header, behind_);
+    if (!rest) continue;
+    behind_ += sizeof *header + rest->size();
+    return Batch{header->version, rest->first(header->body_bytes)};
+  }
+  return std::nullopt;
 }
 
 std::optional<LogOrigin> read_log_origin(const Directory& directory, std::uint64_t number) {
   const auto file = directory.open(log_name(number));
   const std::optional<LogHeader> header = whole_header(*file);
   if (!header || header->number != number) return std::nullopt;
-  LogOrigin origin{header->previous, header->version, false};
+  LogOrigin origin{header->uuid, header->previous, header->version, false};
   if (file->size() >= sizeof(LogHeader) + sizeof(LogFrameHeader)) {
     LogFrameHeader frame;
     file->read(sizeof(LogHeader), std::as_writable_bytes(std::span(&frame, 1)));

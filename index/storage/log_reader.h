@@ -1,7 +1,8 @@
 // Reads one log as far as its chain of frames is valid, and distinguishes a torn end from damage.
 //
-// Frames after the last sync were not acknowledged, and a power cut may lose, tear or reorder them. So an invalid frame
-// ends the log, unless there is proof that it was once durable: then it is damage.
+// A power cut may lose, tear or reorder the frames after the last sync. So an invalid frame ends the log, unless there is
+// proof that it was once durable, or was written by an earlier call than a frame after it: then a batch that was reported
+// as done is damaged.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,15 @@ class LogReader {
   void refresh();
 
   // The next batch; nothing if there is none, as of the last refresh. Throws FormatError naming the byte if the next
-  // frame was durable and is damaged. After that, refresh() and a second attempt are allowed.
+  // frame is damaged and was reported as done. After that, refresh() and a second attempt are allowed.
   std::optional<Batch> next();
+
+  // For next_behind() alone: finds what follows `end`, of a log whose header may be damaged.
+  static LogReader behind_damage(const Directory& directory, const LogName& name, const LogPosition& end);
+  // The next whole batch of a later version than that of end(), whatever is between them.
+  std::optional<Batch> next_behind();
+  // The highest version that next_behind() has seen in a header, also of a batch that is not whole.
+  std::uint64_t newest_version() const { return newest_version_; }
 
   // The log that follows, according to the seal. Set after the last frame.
   const std::optional<LogName>& successor() const { return successor_; }
@@ -60,11 +68,14 @@ class LogReader {
   [[noreturn]] void throw_damaged_here(const std::string& what) const;
 
  private:
+  LogReader(const Directory& directory, const LogName& name, const LogBound& bound);
+
   void check_header(std::uint64_t version);
   std::span<const std::byte> window(std::uint64_t offset, std::uint64_t bytes);
   std::optional<LogFrameHeader> header_at(std::uint64_t offset);
-  // The rest of the frame at the end of the chain; nothing if it is not valid.
-  std::optional<std::span<const std::byte>> rest_of(const LogFrameHeader& header);
+  // The rest of the frame with this header at `offset`; nothing if it is not valid.
+  std::optional<std::span<const std::byte>> rest_of(const LogFrameHeader& header, std::uint64_t offset);
+  bool find_sector(std::uint64_t& offset);
   void advance_to(const LogPosition& position);
   LogName sealed_successor(std::span<const std::byte> body) const;
   void require_torn();
@@ -76,6 +87,8 @@ class LogReader {
   LogPosition end_;
   std::uint64_t last_header_ = 0;  // offset of the header whose checksum is end_.chain
   std::uint64_t torn_bytes_ = 0;
+  std::uint64_t behind_ = 0;  // where next_behind() goes on
+  std::uint64_t newest_version_ = 0;
   std::optional<LogName> successor_;
   std::vector<std::byte> window_;
   std::uint64_t window_offset_ = 0;
@@ -83,6 +96,7 @@ class LogReader {
 
 // What a log continues, according to its header, and whether it has frames.
 struct LogOrigin {
+  Uuid uuid = {};
   Uuid previous = {};
   std::uint64_t version = 0;  // durable in the previous log when this one was created
   bool has_frames = false;    // if so, the seal of the previous log was durable

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/assert.h"
 #include "culmen/error.h"
@@ -88,7 +89,8 @@ std::uint64_t LogWriter::reserve_after(std::uint64_t frame_bytes) const {
   return whole_sectors(std::min(end / 2, kMaxReservedBytes));
 }
 
-void LogWriter::add_frame(LogFrameKind kind, std::uint64_t version, std::span<const std::byte> body) {
+void LogWriter::add_frame(LogFrameKind kind, std::uint64_t version, std::span<const std::byte> body,
+                          std::size_t place) {
   const std::size_t start = frames_.size();
   frames_.resize(start + whole_sectors(sizeof(LogFrameHeader) + body.size()));
   const auto rest = std::span(frames_).subspan(start + sizeof(LogFrameHeader));
@@ -96,6 +98,7 @@ void LogWriter::add_frame(LogFrameKind kind, std::uint64_t version, std::span<co
   const std::uint64_t seed = frame_seed(name_.uuid);
   LogFrameHeader header;
   header.kind = kind;
+  if (place <= std::numeric_limits<std::uint16_t>::max()) header.place = static_cast<std::uint16_t>(place);
   header.version = version;
   header.body_bytes = body.size();
   header.body_checksum = checksum_of(rest, seed);
@@ -134,9 +137,10 @@ void LogWriter::append(std::span<const LogRecord> group) {
   require_sound();
   const std::uint64_t reserved_bytes = reserve_after(bytes);
   frames_.reserve(bytes + reserved_bytes);  // nothing below allocates
+  std::size_t place = 0;
   for (const LogRecord& record : group) {
     CULMEN_ASSERT(record.version == end_.version + 1);
-    add_frame(LogFrameKind::batch, record.version, record.body);
+    add_frame(LogFrameKind::batch, record.version, record.body, ++place);
   }
   write_frames(reserved_bytes);
 }
@@ -161,7 +165,8 @@ void LogWriter::seal(const LogName& next) {
   require_sound();
   const SealBody body{next.number, next.uuid};
   frames_.reserve(kSectorBytes);
-  add_frame(LogFrameKind::seal, end_.version, std::as_bytes(std::span(&body, 1)));
+  constexpr std::size_t kUnknownPlace = 0;  // all before it is durable, which says more
+  add_frame(LogFrameKind::seal, end_.version, std::as_bytes(std::span(&body, 1)), kUnknownPlace);
   write_frames(0);
   sync();
 }

@@ -49,7 +49,8 @@ class LogWriter {
             std::uint64_t file_bytes);
 
   std::uint64_t reserve_after(std::uint64_t frame_bytes) const;
-  void add_frame(LogFrameKind kind, std::uint64_t version, std::span<const std::byte> body);
+  void add_frame(LogFrameKind kind, std::uint64_t version, std::span<const std::byte> body,
+                 std::size_t place);
   void write_frames(std::uint64_t room_bytes);
   void sync_file();
   // After a failed call: the next reader of the log must not see batches that were reported as failed.

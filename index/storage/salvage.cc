@@ -176,6 +176,7 @@ class RowSalvager {
       : found_(found),
         manifest_(found.manifest),
         codec_(manifest_.leaf_shape(), manifest_.has_file(FileKind::fields)),
+        path_of_fields_(directory.path_of(file_name(FileKind::fields, manifest_.snapshot.number))),
         leaves_(open(directory, FileKind::leaves)),
         labels_(open(directory, FileKind::labels)),
         fields_(open(directory, FileKind::fields)),
@@ -229,14 +230,32 @@ class RowSalvager {
 
   // `: "brand", "day"`.
   std::string list_of_fields(const std::function<bool(const Field&)>& is_lost) const {
+    std::vector<std::string> names;
+    for (const Field& field : manifest_.fields)
+      if (is_lost(field)) names.push_back('"' + field.name + '"');
+    return list_of(names);
+  }
+
+  static std::string list_of(const std::vector<std::string>& items) {
     constexpr std::size_t kShown = 10;
     std::string list;
-    std::size_t num_lost = 0;
-    for (const Field& field : manifest_.fields) {
-      if (!is_lost(field) || ++num_lost > kShown) continue;
-      list += (list.empty() ? ": \"" : ", \"") + field.name + '"';
-    }
-    return num_lost > kShown ? list + " and " + std::to_string(num_lost - kShown) + " more" : list;
+    for (std::size_t i = 0; i < std::min(items.size(), kShown); ++i)
+      list += (i == 0 ? ": " : ", ") + items[i];
+    return items.size() > kShown ? list + " and " + std::to_string(items.size() - kShown) + " more" : list;
+  }
+
+  // Without the fields of a leaf.
+  void list_assumed_missing() {
+    std::vector<std::string> attributes;
+    for (std::size_t i = 0; i < num_assumed_missing_.size(); ++i)
+      if (num_assumed_missing_[i] > 0)
+        attributes.push_back('"' + manifest_.attributes[i].name + "\" (" +
+                             std::to_string(num_assumed_missing_[i]) + ")");
+    if (attributes.empty()) return;
+    found_.dropped.push_back(path_of_fields_ +
+                             ": which values of attributes were missing is lost with fields; those that are "
+                             "the stand-in count as missing" +
+                             list_of(attributes));
   }
 
   void take_dictionaries() {
@@ -269,6 +288,7 @@ class RowSalvager {
     found_.label_text.clear();
     found_.columns.assign(manifest_.attributes.size(), {});
     found_.fields.assign(manifest_.fields.size(), {});
+    num_assumed_missing_.assign(manifest_.attributes.size(), 0);
     if (!leaves_) return;
     const std::string path = leaves_->path();
     bad_leaves_.emplace(found_.dropped, "frames of " + path);
@@ -281,6 +301,7 @@ class RowSalvager {
     for (std::optional<DroppedLines>* lines :
          {&bad_leaves_, &bad_rows_, &bad_labels_, &bad_fields_, &bad_texts_})
       (*lines)->finish();
+    list_assumed_missing();
   }
 
   void take_leaf(std::uint64_t leaf, const FrameExtent& extent) {
@@ -318,9 +339,9 @@ class RowSalvager {
       found_.ids.push_back(ids_[row]);
       for (std::size_t i = 0; i < found_.columns.size(); ++i) {
         const T value = values[i * leaf_rows + row];
-        const T saved = is_missing(fields, i, row, static_cast<double>(value))
-                            ? std::numeric_limits<T>::quiet_NaN()
-                            : value;
+        const bool misses = is_missing(fields, i, row, static_cast<double>(value));
+        if (misses && !fields) ++num_assumed_missing_[i];
+        const T saved = misses ? std::numeric_limits<T>::quiet_NaN() : value;
         const auto bytes = std::as_bytes(std::span(&saved, 1));
         found_.columns[i].insert(found_.columns[i].end(), bytes.begin(), bytes.end());
       }
@@ -406,8 +427,12 @@ class RowSalvager {
   LeafTexts read_texts(std::uint64_t leaf, const LeafRecord& record, const LeafFields& fields) {
     if (!texts_) return {};
     try {
-      const std::string_view fault = decode_leaf_texts(
-          read_frame(*texts_, leaf, record.texts), record.num_rows, fields, manifest_.fields, text_bytes_);
+      const auto allocate = [this](std::size_t num_bytes) {
+        text_bytes_.resize(num_bytes);
+        return std::span(text_bytes_);
+      };
+      const std::string_view fault = decode_leaf_texts(read_frame(*texts_, leaf, record.texts),
+                                                       record.num_rows, fields, manifest_.fields, allocate);
       if (!fault.empty()) throw_damaged(texts_->path(), record.texts.offset, std::string(fault));
       return LeafTexts(text_bytes_.data());
     } catch (const Error& error) {
@@ -463,38 +488,90 @@ class RowSalvager {
   std::vector<std::byte> values_;  // of the leaf that is being read
   std::vector<std::int64_t> ids_;
   std::vector<std::byte> label_bytes_, field_bytes_, text_bytes_;  // as in memory
+  const std::string path_of_fields_;
   std::optional<LoneFrameReader> leaves_, labels_, fields_, texts_, dictionaries_;
   std::optional<DroppedLines> bad_leaves_, bad_rows_, bad_labels_, bad_fields_, bad_texts_;
-  std::vector<std::int64_t> repeated_;  // ids that occur more than once, ascending
-  std::vector<char> has_occurred_;      // whether each of them has
+  std::vector<std::uint64_t> num_assumed_missing_;  // [num_attributes]
+  std::vector<std::int64_t> repeated_;              // ids that occur more than once, ascending
+  std::vector<char> has_occurred_;                  // whether each of them has
 };
 
-// For a log that ended without an error. Adds a line if something shows that more was durable or more was written.
-void check_log_end(const Directory& directory, const LogReader& reader, Salvage& found) {
+// A log that continues the one with this name: one with batches if there is one, as an interrupted checkpoint leaves another.
+std::optional<std::pair<LogName, LogOrigin>> log_after(const Directory& directory, const LogName& name) {
+  std::optional<std::pair<LogName, LogOrigin>> best;
+  for (const std::string& file : directory.list()) {
+    const std::uint64_t number = log_number_of(file);
+    if (number <= name.number) continue;
+    try {
+      const std::optional<LogOrigin> origin = read_log_origin(directory, number);
+      if (!origin || origin->previous != name.uuid) continue;
+      const auto rank = [](const LogOrigin& log) { return std::pair(log.version, log.has_frames); };
+      if (!best || rank(*origin) > rank(best->second)) best = {{number, origin->uuid}, *origin};
+    } catch (const Error&) {
+      // It cannot be read.
+    }
+  }
+  return best;
+}
+
+// For a log that ended without an error. The fault if something shows that more was durable; empty if not.
+std::string fault_at_end(const Directory& directory, const LogReader& reader, const LogBound& bound) {
   const std::string here = reader.path() + ", byte " + std::to_string(reader.end().offset) + ": ";
-  if (reader.name().number < found.bound.number) {
-    found.dropped.push_back(here + "the log ends here, but the index was closed with " +
-                            directory.path_of(log_name(found.bound.number)));
-    return;
+  if (reader.name().number < bound.number)
+    return here + "the log ends here, but the index was closed with " +
+           directory.path_of(log_name(bound.number));
+  if (reader.name().number == bound.number && reader.end().offset < bound.bytes)
+    return here + "the log is damaged; it was durable to byte " + std::to_string(bound.bytes);
+  const auto next = log_after(directory, reader.name());
+  if (!next || (!next->second.has_frames && next->second.version <= reader.end().version)) return {};
+  return here + "the log ends here, but " + directory.path_of(log_name(next->first.number)) +
+         " continues it from a later version";
+}
+
+// What is known of the batches behind damage.
+struct LostBatches {
+  std::uint64_t last_version = 0;
+  std::uint64_t num_whole = 0;
+  BatchSize size;  // of those that are whole
+};
+
+// In a log behind `end`, and in the logs that continue it.
+LostBatches find_lost_batches(const Directory& directory, LogName name, LogPosition end,
+                              const BatchUser& user) {
+  LostBatches lost;
+  lost.last_version = end.version;
+  while (true) {
+    try {
+      LogReader reader = LogReader::behind_damage(directory, name, end);
+      while (const std::optional<LogReader::Batch> batch = reader.next_behind()) {
+        const std::optional<BatchSize> size = user.size_of(batch->body);
+        if (!size) continue;
+        ++lost.num_whole;
+        lost.size.added += size->added;
+        lost.size.removed += size->removed;
+      }
+      lost.last_version = std::max(lost.last_version, reader.newest_version());
+    } catch (const Error&) {
+      // The log cannot be read, which the fault says already.
+    }
+    const auto next = log_after(directory, name);
+    if (!next) return lost;
+    name = next->first;
+    end = {sizeof(LogHeader), 0, next->second.version};
+    lost.last_version = std::max(lost.last_version, end.version);
   }
-  if (reader.name().number == found.bound.number && reader.end().offset < found.bound.bytes) {
-    found.dropped.push_back(here + "the log is damaged; it was durable to byte " +
-                            std::to_string(found.bound.bytes));
-    return;
-  }
-  for (const std::string& name : directory.list()) {
-    const std::uint64_t number = log_number_of(name);
-    if (number <= reader.name().number) continue;
-    const std::optional<LogOrigin> origin = read_log_origin(directory, number);
-    if (!origin || origin->previous != reader.name().uuid) continue;
-    if (!origin->has_frames && origin->version <= reader.end().version) continue;
-    found.dropped.push_back(here + "the log ends here, but " + directory.path_of(name) +
-                            " continues it from a later version");
-    return;
-  }
-  if (reader.torn_bytes() > 0)
-    found.dropped.push_back(here + std::to_string(reader.torn_bytes()) +
-                            " bytes after the last whole batch, of batches that were never acknowledged");
+}
+
+std::string lost_text(const LostBatches& lost, std::uint64_t first_version) {
+  const std::uint64_t num_lost = lost.last_version + 1 - first_version;
+  std::string text = num_lost == 1
+                         ? "; at least the batch of version " + std::to_string(first_version) + " is lost"
+                         : "; at least " + std::to_string(num_lost) + " batches are lost, of versions " +
+                               std::to_string(first_version) + " to " + std::to_string(lost.last_version);
+  if (lost.num_whole == 0) return text;
+  return text + " (" + std::to_string(lost.num_whole) +
+         " whole behind the damage: " + std::to_string(lost.size.added) + " rows added, " +
+         std::to_string(lost.size.removed) + " removed)";
 }
 
 }  // namespace
@@ -544,35 +621,56 @@ void list_damaged_tree(FileSystem& file_system, const std::string& path, Salvage
   }
 }
 
-std::uint64_t salvage_log(FileSystem& file_system, const std::string& path, Salvage& found,
-                          const UseLoggedBatch& use) {
-  std::uint64_t num_batches = 0;
+// Whether that write had been reported as done nothing says: the newest batch may be damaged, too.
+std::string torn_end_text(const std::string& log_path, std::uint64_t num_bytes) {
+  return log_path + ": " + std::to_string(num_bytes) +
+         " bytes at its end are no whole batch: what a crash or a power failure left of the last write, "
+         "or a last batch that is damaged";
+}
+
+SalvagedLog salvage_log(FileSystem& file_system, const std::string& path, Salvage& found,
+                        const BatchUser& user) {
+  SalvagedLog log;
+  const auto directory = file_system.open_directory(path);
+  LogName name = found.manifest.log;
+  LogPosition end{sizeof(LogHeader), 0, found.manifest.version};
+  std::string fault;
   try {
-    const auto directory = file_system.open_directory(path);
-    LogName name = found.manifest.log;
-    // Passes no bound: with it, a log that is too short would return nothing.
-    for (std::uint64_t version = found.manifest.version;;) {
-      LogReader reader(*directory, name, version, LogBound{});
+    while (true) {
+      // Passes no bound: with it, a log that is too short would return nothing.
+      LogReader reader(*directory, name, end.version, LogBound{});
       while (const std::optional<LogReader::Batch> batch = reader.next()) {
+        end = reader.end();
         try {
-          use(batch->version, batch->body);
+          user.apply(batch->body);
         } catch (const FormatError& error) {
-          throw FormatError(reader.path() + ", a batch before byte " + std::to_string(reader.end().offset) +
-                            ": " + error.what());
+          throw FormatError(reader.path() + ", a batch before byte " + std::to_string(end.offset) + ": " +
+                            error.what());
         }
-        ++num_batches;
+        ++log.num_applied;
       }
+      end = reader.end();
       if (!reader.successor()) {
-        check_log_end(*directory, reader, found);
-        return num_batches;
+        fault = fault_at_end(*directory, reader, found.bound);
+        if (fault.empty() && reader.torn_bytes() > 0)
+          found.dropped.push_back(torn_end_text(reader.path(), reader.torn_bytes()));
+        break;
       }
-      version = reader.end().version;
       name = *reader.successor();
+      end = {sizeof(LogHeader), 0, end.version};
     }
   } catch (const Error& error) {
-    found.dropped.emplace_back(error.what());
+    fault = error.what();
   }
-  return num_batches;
+  if (fault.empty()) return log;
+  LostBatches lost = find_lost_batches(*directory, name, end, user);
+  const std::uint64_t applied_version = found.manifest.version + log.num_applied;
+  const bool ends_early = name.number == found.bound.number && end.offset < found.bound.bytes;
+  if (ends_early) lost.last_version = std::max(lost.last_version, end.version + 1);
+  log.num_lost = lost.last_version - applied_version;
+  if (log.num_lost > 0) fault += lost_text(lost, applied_version + 1);
+  found.dropped.push_back(std::move(fault));
+  return log;
 }
 
 }  // namespace culmen::storage

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,16 +39,37 @@ struct Salvage {
 // leaves, labels, fields and texts.
 //
 // Without the fields of a leaf its rows miss all of them, but for stored texts that are not empty. Which attributes they
-// missed is unknown, too: values equal to the stand-in count as missing.
+// missed is unknown, too: values equal to the stand-in count as missing, and a line says how many of which attributes.
 Salvage salvage(FileSystem& file_system, const std::string& directory);
 
 // Adds a line to `salvage.dropped` for each damaged frame that no row needs: nodes and partitions.
 void list_damaged_tree(FileSystem& file_system, const std::string& directory, Salvage& salvage);
 
-// Calls `use` for every batch after the snapshot, in order of version. Stops and adds a line to `salvage.dropped` where
-// the logs are damaged or `use` throws FormatError. Returns the number of batches that `use` accepted.
-using UseLoggedBatch = std::function<void(std::uint64_t version, std::span<const std::byte> body)>;
-std::uint64_t salvage_log(FileSystem& file_system, const std::string& directory, Salvage& salvage,
-                          const UseLoggedBatch& use);
+// Rows that a batch of the log changes.
+struct BatchSize {
+  std::uint64_t added = 0, removed = 0;
+};
+
+// What to say of bytes at the end of a log that are no whole batch.
+std::string torn_end_text(const std::string& log_path, std::uint64_t num_bytes);
+
+// What becomes of the batches of the log.
+struct BatchUser {
+  std::function<void(std::span<const std::byte> body)> apply;  // throws FormatError
+  // Nothing if it is no batch of this index.
+  std::function<std::optional<BatchSize>(std::span<const std::byte> body)> size_of;
+};
+
+struct SalvagedLog {
+  std::uint64_t num_applied = 0;
+  // At least so many batches that had been written are lost: those that are damaged and, as batches build on each other, all
+  // after them. Not those of a torn end, of which nothing shows whether they were ever complete.
+  std::uint64_t num_lost = 0;
+};
+
+// Applies every batch after the snapshot, in order of version. Stops and adds a line to `salvage.dropped` where the logs
+// are damaged or `apply` throws FormatError.
+SalvagedLog salvage_log(FileSystem& file_system, const std::string& directory, Salvage& salvage,
+                        const BatchUser& user);
 
 }  // namespace culmen::storage

@@ -38,7 +38,7 @@ std::shared_ptr<Snapshot> load(FileSystem& file_system, const std::string& direc
 struct RecoveryInfo {
   std::uint64_t num_batches = 0;
   // Bytes after the last whole batch. A power cut or a crash left them, or, for a reader, another process is writing
-  // them. They never contain a batch that was acknowledged as durable.
+  // them. Nothing shows that they contain a batch that was reported as done.
   std::uint64_t dropped_bytes = 0;
   std::string dropped_from;  // path of that log
   // Read-only: CURRENT now names another snapshot, or the path leads to another directory. Open the store again.

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "culmen/error.h"
 #include "index/encoding/packed_texts.h"
 #include "index/field_key.h"
 
@@ -30,7 +29,7 @@ void encode_leaf_texts(const LeafTexts& leaf, std::span<const Field> fields,
 
 std::string_view decode_leaf_texts(std::span<const std::byte> payload, std::size_t num_rows,
                                    const LeafFields& leaf_fields, std::span<const Field> fields,
-                                   std::vector<std::byte>& leaf_texts) {
+                                   const AllocateTexts& allocate) {
   constexpr std::string_view kFault = "the texts of a field are wrong";
   std::vector<std::optional<encoding::PackedTexts>> packed(fields.size());
   std::vector<std::vector<std::uint32_t>> ends(fields.size());
@@ -41,11 +40,8 @@ std::string_view decode_leaf_texts(std::span<const std::byte> payload, std::size
     ends[f] = packed[f]->ends;
   }
   if (payload.size() != encoding::kReadAhead) return "the texts are too short or too long";
-  try {
-    leaf_texts = leaf_texts_with(ends, num_rows);
-  } catch (const InputError&) {
-    return "the texts are too short or too long";
-  }
+  const std::span<std::byte> leaf_texts = leaf_texts_with(ends, num_rows, allocate);
+  if (leaf_texts.empty()) return "the texts are too short or too long";
   for (std::size_t f = 0; f < fields.size(); ++f)
     if (packed[f] && !encoding::unpack(*packed[f], text_in(leaf_texts, f))) return kFault;
   return {};

@@ -16,10 +16,10 @@ namespace culmen::storage {
 // Appends to no bytes.
 void encode_leaf_texts(const LeafTexts& leaf, std::span<const Field> fields, std::vector<std::byte>& payload);
 
-// Returns what is wrong with the payload; empty if nothing is: then it has made LeafTexts. leaf_fields: of the same leaf, which
+// Returns what is wrong with the payload; empty if nothing is: then it has made LeafTexts where `allocate` says. leaf_fields: of the same leaf, which
 // say what texts are missing; empty: that is unknown.
 std::string_view decode_leaf_texts(std::span<const std::byte> payload, std::size_t num_rows,
                                    const LeafFields& leaf_fields, std::span<const Field> fields,
-                                   std::vector<std::byte>& leaf_texts);
+                                   const AllocateTexts& allocate);
 
 }  // namespace culmen::storage

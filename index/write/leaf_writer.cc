@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "culmen/error.h"
 #include "index/leaf_codes.h"
 #include "index/leaf_labels.h"
 
@@ -71,7 +72,9 @@ void LeafWriter::copy_labels(std::uint32_t slot, std::span<const Run> runs) {
   for (const Run& run : runs)
     for (std::uint32_t r = run.first; r < run.first + run.count; ++r)
       labels.push_back(run.slot == kOfBatch ? rows_.change().label(r) : leaves_.label(run.slot, r));
-  write_labels(arena_, slot, labels.size(), [&labels](std::size_t r) { return labels[r]; });
+  write_labels(
+      arena_, slot, labels.size(), [&labels](std::size_t r) { return labels[r]; },
+      [&](std::size_t row, const std::string& problem) { refuse(slot, row, problem); });
 }
 
 void LeafWriter::copy_fields(std::uint32_t slot, std::span<const Run> runs) {
@@ -104,7 +107,13 @@ void LeafWriter::copy_texts(std::uint32_t slot, std::span<const Run> runs) {
       } else {
         texts_.copy_row(at, leaves_.texts(run.slot), r);
       }
-  arena_.set_texts(slot, texts_.finish());
+  texts_.finish([&](std::size_t num_bytes) { return arena_.allocate_texts(slot, num_bytes); },
+                [&](std::size_t row, const std::string& problem) { refuse(slot, row, problem); });
+}
+
+void LeafWriter::refuse(std::uint32_t slot, std::size_t row, const std::string& problem) const {
+  const std::uint64_t place = std::uint64_t{slot} * arena_.shape().leaf_rows + row;
+  throw InputError("row with the id " + snapshot_.shown_id(place) + ": " + problem);
 }
 
 template <typename T>

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "index/leaf_bounds.h"
@@ -48,6 +49,7 @@ class LeafWriter {
   void copy_labels(std::uint32_t slot, std::span<const Run> runs);
   void copy_fields(std::uint32_t slot, std::span<const Run> runs);
   void copy_texts(std::uint32_t slot, std::span<const Run> runs);
+  [[noreturn]] void refuse(std::uint32_t slot, std::size_t row, const std::string& problem) const;
   template <typename T>
   void write_zone_map(std::uint32_t slot);
 

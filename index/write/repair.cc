@@ -1,6 +1,7 @@
 #include "index/write/repair.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -107,6 +108,25 @@ void fit(Change& change, const TreeWriter& tree) {
   change.next_id = std::max(change.next_id, tree.current().next_id);
 }
 
+std::optional<storage::BatchSize> size_of(std::span<const std::byte> body,
+                                          const storage::Manifest& manifest) {
+  try {
+    const Change change = decode(body, manifest.leaf_shape(), manifest.fields);
+    return storage::BatchSize{change.ids.size(), change.removed.size()};
+  } catch (const FormatError&) {
+    return std::nullopt;
+  }
+}
+
+// Applies the batches of the log, and says of those that are lost how large they are.
+storage::SalvagedLog salvage_log(storage::FileSystem& file_system, const std::string& directory,
+                                 storage::Salvage& found,
+                                 const std::function<void(std::span<const std::byte>)>& apply) {
+  return storage::salvage_log(file_system, directory, found, {apply, [&](std::span<const std::byte> body) {
+                                                                return size_of(body, found.manifest);
+                                                              }});
+}
+
 // Copies an undamaged index. Returns nothing if it is damaged; then `why` is the first fault.
 std::optional<RepairReport> copy_sound(storage::FileSystem& file_system, const std::string& from,
                                        const std::string& to, std::string& why) {
@@ -123,10 +143,11 @@ std::optional<RepairReport> copy_sound(storage::FileSystem& file_system, const s
     return std::nullopt;
   }
   const RecoveryInfo recovery = index->recovery();
-  RepairReport report{snapshot->num_rows, 0, recovery.num_batches, {}};
+  RepairReport report;
+  report.rows_kept = snapshot->num_rows;
+  report.batches_applied = recovery.num_batches;
   if (recovery.dropped_bytes > 0)
-    report.dropped.push_back(recovery.dropped_from + ": " + std::to_string(recovery.dropped_bytes) +
-                             " bytes at its end, of batches that were never acknowledged");
+    report.dropped.push_back(storage::torn_end_text(recovery.dropped_from, recovery.dropped_bytes));
   storage::save(*snapshot, file_system, to, false);
   return report;
 }
@@ -154,9 +175,10 @@ std::vector<std::string> damage(storage::FileSystem& file_system, const std::str
     storage::Salvage found = storage::salvage(file_system, directory);
     storage::list_damaged_tree(file_system, directory, found);
     const LeafShape shape = found.manifest.leaf_shape();
-    storage::salvage_log(file_system, directory, found, [&](std::uint64_t, std::span<const std::byte> body) {
+    const auto check = [&](std::span<const std::byte> body) {
       static_cast<void>(decode(body, shape, found.manifest.fields));
-    });
+    };
+    salvage_log(file_system, directory, found, check);
     faults = std::move(found.dropped);
   } catch (const FormatError& error) {  // no manifest
     faults.emplace_back(error.what());
@@ -178,17 +200,19 @@ RepairReport repair(storage::FileSystem& file_system, const std::string& from, c
   const std::shared_ptr<Snapshot> loaded = reload_rows(*empty_index(found.manifest), {}, take_rows(found));
   loaded->version = found.manifest.version;
   TreeWriter tree(loaded);
-  report.batches_applied =
-      storage::salvage_log(file_system, from, found, [&](std::uint64_t, std::span<const std::byte> body) {
-        const LeafShape shape = tree.current().leaf_shape();
-        const std::vector<Field>& fields = tree.current().fields;
-        Change change = decode(body, shape, fields);
-        fit(change, tree);
-        ChangeFold checked(
-            shape, tree.current().next_id, [&tree](std::int64_t id) { return tree.contains(id); }, fields);
-        checked.add(std::move(change));
-        tree.apply(checked.fold());
-      });
+  const auto apply = [&](std::span<const std::byte> body) {
+    const LeafShape shape = tree.current().leaf_shape();
+    const std::vector<Field>& fields = tree.current().fields;
+    Change change = decode(body, shape, fields);
+    fit(change, tree);
+    ChangeFold checked(
+        shape, tree.current().next_id, [&tree](std::int64_t id) { return tree.contains(id); }, fields);
+    checked.add(std::move(change));
+    tree.apply(checked.fold());
+  };
+  const storage::SalvagedLog log = salvage_log(file_system, from, found, apply);
+  report.batches_applied = log.num_applied;
+  report.batches_lost = log.num_lost;
   const std::shared_ptr<const Snapshot> saved = tree.finish_version(loaded->version + report.batches_applied);
   report.rows_kept = saved->num_rows;
   report.dropped = std::move(found.dropped);

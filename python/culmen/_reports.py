@@ -148,7 +148,9 @@ class RecoveryInfo:
     """What opening a directory found in its log."""
 
     num_batches: int  #: applied
-    dropped_bytes: int  #: at the end of the log: batches that were never acknowledged
+    #: At the end of the log, and no whole batch: what a crash or a power failure left of the last write, or a last
+    #: batch that is damaged. With the durability "sync" the former was never reported as done.
+    dropped_bytes: int
     dropped_from: str
 
 
@@ -159,6 +161,9 @@ class RepairReport:
     rows_kept: int
     rows_lost: int  #: those of damaged leaves
     batches_applied: int  #: of the log
+    #: Of the log, at least so many that had been written: damaged ones, and all after them, which build on them.
+    #: Their rows are not in rows_lost.
+    batches_lost: int
     dropped: tuple[str, ...]  #: one line each: file, position, fault
 
 

@@ -124,6 +124,7 @@ nb::dict report(const RepairReport& repair) {
   out["rows_kept"] = repair.rows_kept;
   out["rows_lost"] = repair.rows_lost;
   out["batches_applied"] = repair.batches_applied;
+  out["batches_lost"] = repair.batches_lost;
   out["dropped"] = dropped;
   return out;
 }

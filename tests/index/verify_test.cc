@@ -195,7 +195,8 @@ TEST(Verify, SeesDamagedFields) {
        [](Snapshot& s) {
          LeafTextsBuilder of_three_rows(s.fields);
          of_three_rows.start(3);
-         s.arena->set_texts(5, of_three_rows.finish());
+         of_three_rows.finish([&](std::size_t num_bytes) { return s.arena->allocate_texts(5, num_bytes); },
+                              [](std::size_t, const std::string&) {});
        }},
       {"ends before", [](Snapshot& s) { const_cast<std::uint32_t&>(s.leaf_texts(5).ends(2)[3]) = 1; }},
       {"outside", [](Snapshot& s) { const_cast<std::uint32_t&>(s.leaf_texts(5).ends(2).back()) += 1; }},

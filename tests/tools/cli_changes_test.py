@@ -740,7 +740,7 @@ class LogTest(IndexCase):
             file.write(b"\x01" * 100)
         out, _ = self.culmen("verify", "index")
         self.assertIn("no fault found in 4 rows", out)
-        self.assertIn(f"{log.name}: 100 bytes at its end skipped", out)
+        self.assertIn(f"{log.name}: 100 bytes at its end skipped, as they are no whole batch", out)
         self.assertEqual(self.info()["log_dropped_bytes"], 100)
         self.culmen("insert", "index", "new.csv")  # which truncates them
         self.assertEqual((self.info()["log_dropped_bytes"], len(self.table())), (0, 5))

@@ -135,12 +135,47 @@ TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryByteThatIsKnownToBeDurable) {
   EXPECT_GE(num_dropped, kSectorBytes / kStep);
 }
 
-TEST(LogDamage, OfWhatWasNeverSyncedIsDroppedAndReported) {
+// As after a process that wrote with durability os and was killed: of all batches but the last, a later one shows that they
+// were reported as done.
+TEST(LogDamage, OfWhatWasNeverSyncedIsRefusedBeforeALaterWrite) {
   const Files files = two_logs(End::unsynced);
+  const std::size_t last_frame = files.at("WAL-2").size() - kSectorBytes;
   for_each_flip(files, "WAL-2", false, [&](const Files& damaged, std::size_t byte) {
+    for (const bool writable : {false, true}) {
+      const Outcome found = open(damaged, writable);
+      EXPECT_EQ(found.complaint.empty(), byte >= last_frame) << byte << found.complaint;
+      if (byte >= last_frame) {
+        EXPECT_EQ(found.last, 6u);
+        EXPECT_EQ(found.info.dropped_bytes, kSectorBytes);
+      } else {
+        EXPECT_NE(found.complaint.find("index/WAL-2, byte "), std::string::npos) << byte;
+        EXPECT_EQ(found.complaint.find("durability os or batch") != std::string::npos, byte >= kSectorBytes)
+            << found.complaint;
+      }
+    }
+  });
+}
+
+// The writes of a group may reach the disk in any order, and none of them was reported as done before the sync.
+TEST(LogDamage, OfWhatWasWrittenTogetherIsDroppedAndReported) {
+  MemoryFileSystem system;
+  system.put("index", two_logs(End::synced));
+  const auto store = Store::open(system, "index", true);
+  store->replay([](std::uint64_t, std::span<const std::byte>) {});
+  std::vector<Bytes> bodies;
+  std::vector<LogRecord> group;
+  for (std::uint64_t version = 8; version <= 11; ++version) bodies.push_back(body_of(version));
+  for (const Bytes& body : bodies) group.push_back({8 + group.size(), body});
+  const std::size_t first_frame = without_room(system.files("index")["WAL-2"]).size();
+  store->append(group);
+  const Files files = files_without_room(system);
+  for_each_flip(files, "WAL-2", false, [&](const Files& damaged, std::size_t byte) {
+    if (byte < first_frame) return;
     const Outcome found = open(damaged);
-    EXPECT_EQ(found.complaint.empty(), byte >= kSectorBytes) << byte << found.complaint;
-    EXPECT_TRUE(!found.complaint.empty() || (found.last < 7 && found.info.dropped_bytes > 0)) << byte;
+    EXPECT_EQ(found.complaint, "");
+    EXPECT_GE(found.last, 7u);
+    EXPECT_LT(found.last, 11u);
+    EXPECT_GE(found.info.dropped_bytes, kSectorBytes);
   });
 }
 

@@ -185,6 +185,58 @@ TEST_F(LogTest, GoesOnBehindATornEndThatIsCutOff) {
   EXPECT_EQ(read(in), std::vector<std::string>{"b"});
 }
 
+// Three writes of two frames each.
+TEST_F(LogTest, RefusesDamageBeforeALaterWriteOnly) {
+  LogWriter log = writer();
+  for (int i = 0; i < 3; ++i) append(log, {"a", "b"});
+  const std::size_t num_frames = 6, last_write = 4;
+  for (std::size_t frame = 0; frame < num_frames; ++frame) {
+    bytes()[(1 + frame) * kSectorBytes + 20] ^= std::byte{1};
+    LogReader in = reader();
+    last_version_ = 5;
+    if (frame < last_write) {
+      EXPECT_THROW(read(in), FormatError) << frame;
+    } else {
+      EXPECT_EQ(read(in).size(), frame);
+      EXPECT_GT(in.torn_bytes(), 0u);
+    }
+    EXPECT_EQ(last_version_, 5 + frame);
+    bytes()[(1 + frame) * kSectorBytes + 20] ^= std::byte{1};
+  }
+}
+
+TEST_F(LogTest, FindsWhatIsBehindDamage) {
+  LogWriter log = writer();
+  append(log, {"a", std::string(2000, 'b'), "c"});
+  append(log, {"d"});
+  bytes()[2 * kSectorBytes + 1000] ^= std::byte{1};  // in b
+  bytes()[8 * kSectorBytes] ^= std::byte{1};         // the header of d
+  LogReader in = reader();
+  EXPECT_EQ(read(in).size(), 1u);
+  LogReader behind = LogReader::behind_damage(*directory_, kName, in.end());
+  const auto batch = behind.next_behind();
+  ASSERT_TRUE(batch.has_value());
+  EXPECT_EQ(batch->version, 8u);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(batch->body.data()), batch->body.size()), "c");
+  EXPECT_FALSE(behind.next_behind());
+  EXPECT_EQ(behind.newest_version(), 8u);
+}
+
+TEST_F(LogTest, DoesNotKnowThePlaceOfFramesBeyond16Bits) {
+  LogWriter log = writer();
+  append(log, std::vector<std::string>(65537, "a"));
+  const auto place_of = [&](std::size_t frame) {
+    LogFrameHeader header;
+    std::memcpy(&header, bytes().data() + frame * kSectorBytes, sizeof header);
+    return std::pair(header.place, appended_before(header));
+  };
+  using Place = std::pair<std::uint16_t, std::uint64_t>;
+  EXPECT_EQ(place_of(1), Place(1, 5));
+  EXPECT_EQ(place_of(65535), Place(65535, 5));
+  EXPECT_EQ(place_of(65536), Place(0, 0));
+  EXPECT_EQ(place_of(65537), Place(0, 0));
+}
+
 TEST_F(LogTest, TakesNoBytesInABodyForProof) {
   LogWriter log = writer();
   append(log, {"a"});

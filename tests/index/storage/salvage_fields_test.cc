@@ -115,6 +115,19 @@ class SalvageFields : public testing::Test {
     return lost;
   }
 
+  // A line lists every attribute whose values count as missing although they were not.
+  void expect_assumed_missing_listed() {
+    const auto line = std::ranges::find_if(report_.dropped, [](const std::string& one) {
+      return one.find("which values of attributes were missing is lost") != std::string::npos;
+    });
+    ASSERT_NE(line, report_.dropped.end()) << testing::PrintToString(report_.dropped);
+    EXPECT_TRUE(line->starts_with("index/SNAP-1-fields: ")) << *line;
+    for (std::size_t column = 0; column < 2; ++column) {
+      const std::string name = "\"a" + std::to_string(column) + "\" (";
+      EXPECT_TRUE(num_lost(column) == 0 || line->find(name) != std::string::npos) << *line;
+    }
+  }
+
   Files files_;
   CellsById whole_, rows_;
   RepairReport report_;
@@ -139,8 +152,9 @@ TEST_F(SalvageFields, KeepsRowsWithoutTheirDamagedFields) {
   expect_sound_repair();
   ASSERT_EQ(rows_.size(), whole_.size());
   EXPECT_EQ(report_.rows_lost, 0u);
-  ASSERT_EQ(report_.dropped.size(), 1u);
+  ASSERT_EQ(report_.dropped.size(), 2u);
   EXPECT_NE(report_.dropped[0].find("rows without their fields"), std::string::npos) << report_.dropped[0];
+  expect_assumed_missing_listed();
   for (std::size_t column = 2; column < 10; ++column) {
     EXPECT_EQ(num_lost(column) > 0, column != kNote) << column;
     EXPECT_LE(num_lost(column), 16u);
@@ -155,6 +169,9 @@ TEST_F(SalvageFields, KeepsRowsWithoutTheFileOfFields) {
   ASSERT_EQ(rows_.size(), whole_.size());
   EXPECT_EQ(rows_.at(kInserted), whole_.at(kInserted)) << "from the log";
   EXPECT_GT(num_lost(9), 400u);
+  EXPECT_GT(num_lost(0), 0u);
+  EXPECT_GT(num_lost(1), 0u);
+  expect_assumed_missing_listed();
 }
 
 // Whichever file is lost, the report says what is lost with it.
@@ -174,7 +191,7 @@ TEST_F(SalvageFields, SaysWhatIsLostWithAFile) {
     ASSERT_EQ(files_.erase(name), 1u);
     expect_sound_repair();
     EXPECT_EQ(rows_.size(), whole_.size());
-    ASSERT_EQ(report_.dropped.size(), 1u);
+    ASSERT_EQ(report_.dropped.size(), name == "SNAP-1-fields" ? 2u : 1u);
     EXPECT_NE(report_.dropped[0].find(said), std::string::npos) << report_.dropped[0];
   }
   for (const auto& [name, bytes] : whole) {
@@ -209,7 +226,9 @@ TEST_F(SalvageFields, ListsEveryDamagedFrame) {
   const std::vector<std::string> some = damage(system, "index");
   for (const char* kind :
        {"leaves", "fields", "labels", "texts", "nodes", "partitions", "dictionaries", "ids"})
-    EXPECT_EQ(count(some, std::string("SNAP-1-") + kind), 1) << kind << testing::PrintToString(some);
+    EXPECT_EQ(count(some, std::string("SNAP-1-") + kind + ", byte"), 1)
+        << kind << testing::PrintToString(some);
+  EXPECT_EQ(count(some, "index/SNAP-1-fields: which values of attributes were missing"), 1);
   // Every frame of leaves: ten lines, how many more there are, and a line of the file's directory.
   for (std::size_t at = kFirstFrameOffset; at < file("leaves").size(); at += 64)
     file("leaves").at(at) ^= std::byte{2};

@@ -308,6 +308,98 @@ TEST_F(SalvageTest, AppliesTheLogUpToTheDamage) {
   expect_report(0, 0, 1);
 }
 
+// The lost batches are counted, and what the whole ones would have changed.
+TEST_F(SalvageTest, SaysHowManyBatchesAreLost) {
+  const auto line_of = [&](const Files& files, std::uint64_t lost) {
+    repair_files(files);
+    EXPECT_EQ(report_.batches_applied, kBatches - lost);
+    EXPECT_EQ(report_.batches_lost, lost);
+    EXPECT_EQ(report_.dropped.size(), 1u);
+    return report_.dropped.empty() ? std::string() : report_.dropped[0];
+  };
+  const auto expect_end = [](const std::string& line, const std::string& end) {
+    EXPECT_TRUE(line.ends_with(end)) << line;
+  };
+  const std::string all_whole = " (3 whole behind the damage: 6 rows added, 7 removed)";
+  const std::string two_whole = " (2 whole behind the damage: 3 rows added, 7 removed)";
+  const std::string three = "; at least 3 batches are lost, of versions 2 to 4";
+  expect_end(line_of(with_flip("WAL", 40), 3), three + all_whole);
+  expect_end(line_of(with_flip("WAL", kSectorBytes + 1), 3), three + two_whole);
+  expect_end(line_of(with_flip("WAL", 2 * kSectorBytes + 100), 2),
+             "; at least 2 batches are lost, of versions 3 to 4 (1 whole behind the damage: 3 rows added, 3 "
+             "removed)");
+  expect_end(line_of(with_flip("WAL", 3 * kSectorBytes + 100), 1),
+             "; at least the batch of version 4 is lost");
+  Files cut = files_;
+  cut.at(name_of("WAL")).resize(2 * kSectorBytes);
+  repair_files(cut);
+  EXPECT_EQ(report_.batches_applied, 1u);
+  EXPECT_EQ(report_.batches_lost, 1u);  // CURRENT says that there was more, but not how many batches
+}
+
+// Durability os: nothing in the log says that a batch was durable, but a later one says that it was reported as done.
+TEST_F(SalvageTest, CountsTheBatchesOfAKilledProcessThatDidNotSync) {
+  MemoryFileSystem system;
+  save(*make_snapshot({.rows = kSnapshotRows, .attributes = 2}), system, "index", false);
+  const std::vector<Attribute> attributes = {{"a0"}, {"a1", Preference::low}};
+  LiveIndex index(system, "index", {.writable = true, .durability = Durability::os, .num_threads = 1});
+  for (std::int64_t id = 100000; id < 100004; ++id) {
+    const std::vector<double> value = {1};
+    const std::vector<std::int64_t> ids = {id};
+    index.write(WriteBatch().insert(TableView{1, attributes, {value, value}, ids, {}}), {});
+  }
+  const auto with_flip_in_batch = [&](std::size_t batch) {
+    Files files = system.files("index");
+    files.at("WAL-1").at((1 + batch) * kSectorBytes + 100) ^= std::byte{1};
+    return files;
+  };
+  for (std::size_t batch = 0; batch < 3; ++batch) {
+    const Files files = with_flip_in_batch(batch);
+    MemoryFileSystem damaged;
+    damaged.put("index", files);
+    for (const bool writable : {false, true})
+      EXPECT_THROW(LiveIndex(damaged, "index", {.writable = writable}), FormatError) << batch;
+    EXPECT_EQ(damaged.files("index").at("WAL-1"), files.at("WAL-1"));
+    repair_files(files);
+    EXPECT_EQ(report_.batches_applied, batch);
+    EXPECT_EQ(report_.batches_lost, 4 - batch);
+    ASSERT_EQ(report_.dropped.size(), 1u);
+    EXPECT_NE(report_.dropped[0].find("reported as done, with durability os or batch"), std::string::npos)
+        << report_.dropped[0];
+  }
+  repair_files(with_flip_in_batch(3));
+  EXPECT_EQ(report_.batches_applied, 3u);
+  EXPECT_EQ(report_.batches_lost, 0u);
+  ASSERT_EQ(report_.dropped.size(), 1u);
+  EXPECT_NE(report_.dropped[0].find("512 bytes at its end are no whole batch"), std::string::npos)
+      << report_.dropped[0];
+}
+
+// The chain of logs goes on behind one that is damaged.
+TEST_F(SalvageTest, CountsTheBatchesOfLaterLogs) {
+  MemoryFileSystem system;
+  system.put("index", files_);
+  const auto store = Store::open(system, "index", true);
+  store->take_snapshot();
+  std::vector<Bytes> bodies;
+  store->replay(
+      [&](std::uint64_t, std::span<const std::byte> body) { bodies.emplace_back(body.begin(), body.end()); });
+  store->begin_checkpoint();
+  store->append(std::vector<LogRecord>{{5, bodies[0]}, {6, bodies[1]}});
+  store->close();
+  const Files whole = system.files("index");
+  Files files = whole;
+  files.at("WAL-1").at(2 * kSectorBytes + 100) ^= std::byte{1};
+  repair_files(files);
+  EXPECT_EQ(report_.batches_applied, 1u);
+  EXPECT_EQ(report_.batches_lost, 4u);
+  files = whole;
+  files.erase("WAL-1");
+  repair_files(files);
+  EXPECT_EQ(report_.batches_applied, 0u);
+  EXPECT_EQ(report_.batches_lost, 5u);
+}
+
 TEST_F(SalvageTest, FollowsSealedLogs) {
   MemoryFileSystem system;
   system.put("index", files_);

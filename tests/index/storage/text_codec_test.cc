@@ -23,8 +23,12 @@ class TextCodec : public testing::Test {
     return payload;
   }
   std::string_view decode(std::uint32_t leaf, std::span<const std::byte> payload, Bytes& texts) const {
+    const auto allocate = [&](std::size_t num_bytes) {
+      texts.assign(num_bytes, std::byte{0xa5});
+      return std::span(texts);
+    };
     return decode_leaf_texts(payload, snapshot_->leaf(leaf).num_rows, snapshot_->leaf_fields(leaf),
-                             snapshot_->fields, texts);
+                             snapshot_->fields, allocate);
   }
 
   const std::shared_ptr<Snapshot> snapshot_ =
