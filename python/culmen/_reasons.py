@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from ._errors import InvalidArgument, shortened
+
+
+def no_row(ids: Sequence[Any], index: Container[Any]) -> InvalidArgument:
+    """Names those of the ids that the index does not have."""
+    absent = [shortened(str(id)) for id in ids if id not in index]
+    return InvalidArgument(f"there is no row with the id {' or '.join(absent)}")
 
 
 @dataclass(frozen=True)
@@ -46,3 +56,9 @@ class Reasons:
     parts: tuple[ScorePart, ...]
     others: tuple[ScorePart, ...]
     even: tuple[EvenWeight, ...]
+
+    @classmethod
+    def of(cls, found: tuple[Any, Any]) -> Reasons:
+        """found: what the extension says of one row or two."""
+        parts = [tuple(ScorePart(*part) for part in of_row) for of_row in found[0]]
+        return cls(parts[0], parts[1] if len(parts) > 1 else (), tuple(EvenWeight(*weight) for weight in found[1]))
