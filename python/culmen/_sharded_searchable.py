@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
-from . import _core, _lookups
+from . import _core, _html, _lookups
 from ._engines import Engine, ShardUnavailable
 from ._errors import InvalidArgument, IoError
 from ._ids import Ids, IdType, any_id_of, id_of, may_be_id, text_column
@@ -409,6 +409,10 @@ class ShardedSearchable:
     def __repr__(self) -> str:
         names = ", ".join(self.attributes[:8]) + (", ..." if len(self.attributes) > 8 else "")
         return f"<{type(self).__module__}.ShardedIndex: {len(self)} rows in {self.num_shards} shards, {names}>"
+
+    def _repr_html_(self) -> str:
+        """Its columns, for notebooks."""
+        return _html.index(repr(self), self.schema)
 
 
 def _known_id(id: object, id_type: IdType) -> int | str | None:

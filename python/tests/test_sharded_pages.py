@@ -148,6 +148,7 @@ def test_ranks_counts_and_reasons_are_those_of_one_index(cluster, tmp_path, id_t
     assert index.rank_of({"rating": 1}, none) is None
     with pytest.raises(culmen.InvalidArgument, match=f"no row with the id {none}$"):
         index.why({"rating": 1}, ids[0], none)
+    assert index.why({"rating": 1}, ids[0])._repr_html_() == whole.why({"rating": 1}, ids[0])._repr_html_()
 
 
 def test_what_cannot_be_asked_is_refused_as_by_one_index(tmp_path):
@@ -204,3 +205,4 @@ def test_ranks_are_of_one_version(tmp_path):
     reader.refresh()
     assert reader.rank_of({"rating": 1}, last).rank == 10
     assert reader.count_above({"rating": 1}, -100) == 160
+    assert "<td>rating</td>" in reader._repr_html_() and "160 rows in 3 shards" in reader._repr_html_()
