@@ -25,6 +25,7 @@
 #include "shard/rows_by_shard.h"
 #include "shard/search_shards.h"
 #include "shard/sharded_core.h"
+#include "shard/table_info.h"
 
 namespace culmen {
 namespace {
@@ -369,17 +370,7 @@ IndexInfo ShardedIndex::info(Scale scale) const {
       whole.fields[f].num_texts = std::max(whole.fields[f].num_texts, part.fields[f].num_texts);
     }
   }
-  for (std::size_t i = 0; i < whole.attributes.size(); ++i) {
-    const AttributeStatistics& of = statistics.attributes[i];
-    whole.attributes[i].minimum = of.minimum;
-    whole.attributes[i].maximum = of.maximum;
-    whole.attributes[i].has_missing = of.has_missing;
-    if (of.spread) {
-      whole.attributes[i].mean = of.spread->mean;
-      whole.attributes[i].deviation = of.spread->deviation;
-    }
-    whole.attributes[i].quantiles = of.quantiles;
-  }
+  set_attributes(statistics, whole);
   if (whole.id_type == IdType::int64) whole.next_id = std::max(whole.next_id, state->next_id);
   whole.uuid = hex_of(state->uuid);
   whole.version = state->version();

@@ -11,6 +11,7 @@
 #include "index/quantiles.h"
 #include "index/spreads.h"
 #include "shard/bytes.h"
+#include "shard/table_info.h"
 
 namespace culmen {
 namespace {
@@ -159,6 +160,22 @@ TableStatistics decode_statistics(std::span<const std::byte> bytes) {
   }
   in.finish();
   return statistics;
+}
+
+void set_attributes(const TableStatistics& table, IndexInfo& info) {
+  for (std::size_t i = 0; i < info.attributes.size(); ++i) {
+    const AttributeStatistics& of = table.attributes[i];
+    AttributeInfo& attribute = info.attributes[i];
+    attribute.minimum = of.minimum;
+    attribute.maximum = of.maximum;
+    attribute.has_missing = of.has_missing;
+    if (of.stand_in) attribute.stand_in_value = *of.stand_in;
+    if (of.spread) {
+      attribute.mean = of.spread->mean;
+      attribute.deviation = of.spread->deviation;
+    }
+    attribute.quantiles = of.quantiles;
+  }
 }
 
 }  // namespace culmen

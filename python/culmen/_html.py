@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._reports import ColumnInfo
 
 SHOWN_ROWS = 20
 
@@ -20,6 +23,14 @@ def table(names: Iterable[str], rows: Iterable[Iterable[Any]], num_rows: int) ->
 
 def text(shown: str, tag: str) -> str:
     return f"<{tag}>{html.escape(shown)}</{tag}>"
+
+
+def index(shown: str, schema: Sequence[ColumnInfo]) -> str:
+    """What it is, and its first columns."""
+    columns = [(c.name, c.role, c.type, c.unit, c.time_zone) for c in schema]
+    names = table(("column", "role", "type", "unit", "zone"), columns[:SHOWN_ROWS], 0)
+    more = f"<p>{len(columns) - SHOWN_ROWS} more columns</p>" if len(columns) > SHOWN_ROWS else ""
+    return text(shown, "p") + names + more
 
 
 def _row(kind: str, cells: Iterable[str]) -> str:

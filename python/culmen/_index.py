@@ -511,10 +511,7 @@ class Index(Searchable):
 
     def _repr_html_(self) -> str:
         """Its columns, for notebooks."""
-        columns = [(c.name, c.role, c.type, c.unit, c.time_zone) for c in self.schema]
-        shown = _html.table(("column", "role", "type", "unit", "zone"), columns[: _html.SHOWN_ROWS], 0)
-        more = f"<p>{len(columns) - _html.SHOWN_ROWS} more columns</p>" if len(columns) > _html.SHOWN_ROWS else ""
-        return _html.text(repr(self), "p") + shown + more
+        return _html.index(repr(self), self.schema)
 
     def __copy__(self) -> Index:
         return self  # a handle

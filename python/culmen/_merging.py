@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ import numpy as np
 
 from . import _core
 from ._ids import IdType, decoded, ids_of_texts
+from ._queries import MOST_ROWS
 from ._reports import SearchStats
 from ._result import BatchResult, Result
 from ._schema import Schema
@@ -64,6 +66,44 @@ class Merged:
     def rows(self) -> tuple[np.ndarray, list[str], list[Any]]:
         """Their columns, as the extension's RowColumns has them."""
         return selected_rows(joined_rows([a.part.rows for a in self.asked]), self.order)
+
+
+class MergedGroups(Merged):
+    """The k best hits of all parts of one query, at most so many for each value of a column. The parts hold their own
+    k: before a row of the answer there are fewer than k rows of it, and a shard has no more of a group there than the
+    answer."""
+
+    def __init__(self, asked: Sequence[Asked], ks: np.ndarray, per: tuple[str, int], schema: Schema) -> None:
+        super().__init__(asked, np.full(1, MOST_ROWS))
+        values = self._values_of(per[0], schema) if len(self.ids) else []
+        kept = _first_of_each(values, per[1])[: ks[0]]
+        self.order, self.ids, self.scores = self.order[kept], self.ids[kept], self.scores[kept]
+        self.counts = np.full(1, len(kept))
+
+    def _values_of(self, column: str, schema: Schema) -> list[Any]:
+        """Of each hit; None where it is missing."""
+        attributes, _, fields = self.rows()
+        if column in schema.names:
+            values = attributes[:, schema.names.index(column)]
+            return _with_none(values, np.isnan(values))
+        field = fields[[field.name for field in schema.fields].index(column)]
+        return field if isinstance(field, list) else _with_none(*field)
+
+
+def _with_none(values: np.ndarray, gaps: np.ndarray | None) -> list[Any]:
+    found: list[Any] = values.tolist()
+    return found if gaps is None else [None if gap else value for value, gap in zip(found, gaps, strict=True)]
+
+
+def _first_of_each(values: Sequence[Any], most: int) -> list[int]:
+    """The positions of the first ones with each value, at most so many."""
+    counts: Counter[Any] = Counter()
+    kept = []
+    for position, value in enumerate(values):
+        counts[value] += 1
+        if counts[value] <= most:
+            kept.append(position)
+    return kept
 
 
 def _positions_of_texts(parts: Sequence[Sequence[str]]) -> tuple[np.ndarray, list[np.ndarray]]:

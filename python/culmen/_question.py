@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,10 +13,22 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._merging import Asked, Many, ManyOfTexts, Merged, MergedAnswer, Origin, ShardedBatchResult, ShardedResult
+from ._merging import (
+    Asked,
+    Many,
+    ManyOfTexts,
+    Merged,
+    MergedAnswer,
+    MergedGroups,
+    Origin,
+    ShardedBatchResult,
+    ShardedResult,
+)
 from ._progress import Progress
 from ._queries import as_matrix, by_name, check_types, in_numbers, integer, is_matrix
 from ._rounds import Rounds
+from ._schema import Schema
+from ._searching import page_of
 from ._shards import Stale, part_of
 from ._view import View
 from ._wanted import Each, Shared, Wanted, have_lists, refuse_lists_of_one
@@ -25,6 +37,9 @@ from ._wanted import Each, Shared, Wanted, have_lists, refuse_lists_of_one
 _PARTS = 3
 _FEWEST_QUERIES = 2048
 _MOST_QUERIES = 16384
+
+#: `after` and `per`, as the extension takes them.
+Page = tuple[Any, Any]
 
 #: Looks up rows in shards of a view: the ids by shard.
 RowsOf = Callable[[View, Mapping[int, Any]], Mapping[int, Any]]
@@ -43,6 +58,8 @@ class Question:
         allow_partial: bool,
         timeout: float | None,
         report: Progress | None = None,
+        after: Any = None,
+        per: Any = None,
     ) -> None:
         self._is_one = not is_matrix(weights)
         self._has_lists = have_lists(k, *rest[:2])
@@ -61,14 +78,18 @@ class Question:
         self._allow_partial = allow_partial
         self._timeout = timeout
         self._report = report
+        if after is not None and per is not None:
+            raise InvalidArgument("a sharded index answers no query with both `per` and `after`")
+        self._after, self._per = after, per
 
     def answered(self, view: View) -> ShardedResult | ShardedBatchResult:
+        page = page_of(self._after, self._per, view.schema)
         if self._timeout is None and view.open_shards is not None:
-            return self._answered_here(view, view.open_shards)
+            return self._answered_here(view, view.open_shards, page)
         start = time.perf_counter()
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         matrix = self._matrix(view)
-        wanted = self._wanted(len(matrix))
+        wanted = self._wanted(len(matrix), page)
         statistics = view.statistics_for(self._scale, self._timeout)
         lost: set[int] = set()
         try:
@@ -77,35 +98,38 @@ class Question:
             if not self._is_one:
                 wanted.throw_refusal(view.names, statistics, matrix, self._others[:3])
             raise
-        merged = Merged(asked, wanted.ks())
+        merged = self._merged(asked, wanted, page, view.schema)
         origin = Origin(view.schema, view.numbers, tuple(sorted(lost)))
         if self._is_one:
             return ShardedResult(MergedAnswer(merged, origin, time.perf_counter() - start), origin)
         width = wanted.width(view.num_rows, merged.counts)
         return ShardedBatchResult(Many(merged, origin, width, lambda ids: self._rows_of(view, ids)), origin)
 
-    def _answered_here(self, view: View, shards: _core.OpenShards) -> ShardedResult | ShardedBatchResult:
+    @staticmethod
+    def _merged(asked: Sequence[Asked], wanted: Wanted, page: Page, schema: Schema) -> Merged:
+        per = page[1]
+        return Merged(asked, wanted.ks()) if per is None else MergedGroups(asked, wanted.ks(), per, schema)
+
+    def _answered_here(self, view: View, shards: _core.OpenShards, page: Page) -> ShardedResult | ShardedBatchResult:
         origin = Origin(view.schema, view.numbers, ())
         if self._is_one:
-            answer = shards.search(self._weights, self._k, self._where, self._min_score, *self._others)
+            rest: tuple[Any, ...] = (*self._others, *page)
+            answer = shards.search(self._weights, self._k, self._where, self._min_score, *rest)
             return ShardedResult(answer, origin)
         matrix = as_matrix(self._weights, view.schema.names)
-        answers = self._wanted(len(matrix)).search(shards, matrix, *self._others, self._report)
+        answers = self._wanted(len(matrix), page).search(shards, matrix, *self._others, self._report)
         return ShardedBatchResult(ManyOfTexts(answers) if view.schema.has_text_ids else answers, origin)
 
-    def _wanted(self, num_queries: int) -> Wanted:
+    def _wanted(self, num_queries: int, page: Page) -> Wanted:
         if self._has_lists:
             return Each.of(self._k, self._where, self._min_score, self._others, num_queries)
-        return Shared(self._k, self._where, self._min_score, num_queries)
+        return Shared(self._k, self._where, self._min_score, num_queries, page)
 
     def _matrix(self, view: View) -> np.ndarray:
         """Refuses what any shard would refuse, with the number of the query."""
-        num_attributes = len(view.schema.names)
         if self._is_one:
-            matrix = _core.weights_of(view.names, self._weights)[None, :]
-            if matrix.shape[1] != num_attributes:
-                raise InvalidArgument(f"{matrix.shape[1]} weights for {num_attributes} attributes")
-            return matrix
+            return _matrix_of_one(self._weights, view)
+        num_attributes = len(view.schema.names)
         matrix = as_matrix(self._weights, view.schema.names)
         if matrix.shape[1] != num_attributes:
             raise InvalidArgument(
@@ -206,6 +230,31 @@ class Question:
         """Raises it unless the answer may do without the shard."""
         if isinstance(error, (Stale, InvalidArgument)) or not self._allow_partial:
             raise error
+
+
+class RowsQuery:
+    """A query about the place of a row, or of a score, in the order of all rows."""
+
+    def __init__(self, weights: Any, where: Any, scale: str, missing: str, terms: str) -> None:
+        check_types(1, where, None, scale, missing, terms, "auto")
+        self._weights = by_name(weights)
+        self._where = where
+        self._scale, self._missing, self._terms = scale, missing, terms
+
+    def message(self, view: View) -> tuple[bytes, bytes]:
+        """For each shard: the query, and the statistics of all rows."""
+        wanted = Shared(1, self._where, None, 1)
+        others = (self._scale, self._missing, self._terms)
+        matrix = _matrix_of_one(self._weights, view)
+        [query] = wanted.messages(view.names, matrix, wanted.floors(), others, [np.arange(1)], 0)
+        return query, view.statistics_for(self._scale)
+
+
+def _matrix_of_one(weights: Any, view: View) -> np.ndarray:
+    matrix = _core.weights_of(view.names, weights)[None, :]
+    if matrix.shape[1] != len(view.schema.names):
+        raise InvalidArgument(f"{matrix.shape[1]} weights for {len(view.schema.names)} attributes")
+    return matrix
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from . import _html
+from ._errors import InvalidArgument, shortened
+
+
+def no_row(ids: Sequence[Any], index: Container[Any]) -> InvalidArgument:
+    """Names those of the ids that the index does not have."""
+    absent = [shortened(str(id)) for id in ids if id not in index]
+    return InvalidArgument(f"there is no row with the id {' or '.join(absent)}")
 
 
 @dataclass(frozen=True)
@@ -46,3 +57,21 @@ class Reasons:
     parts: tuple[ScorePart, ...]
     others: tuple[ScorePart, ...]
     even: tuple[EvenWeight, ...]
+
+    @classmethod
+    def of(cls, found: tuple[Any, Any]) -> Reasons:
+        """found: what the extension says of one row or two."""
+        parts = [tuple(ScorePart(*part) for part in of_row) for of_row in found[0]]
+        return cls(parts[0], parts[1] if len(parts) > 1 else (), tuple(EvenWeight(*weight) for weight in found[1]))
+
+    def _repr_html_(self) -> str:
+        """The parts of each row, and the weights that would make them equal, for notebooks."""
+        of_part = ("attribute", "weight", "value", "part")
+        others = _table(of_part, self.others) if self.others else ""
+        even = _table(("attribute", "weight", "even"), self.even) if self.even else ""
+        return _table(of_part, self.parts) + others + even
+
+
+def _table(names: tuple[str, ...], rows: tuple[Any, ...]) -> str:
+    shown = [[getattr(row, name) for name in names] for row in rows[: _html.SHOWN_ROWS]]
+    return _html.table(names, shown, len(rows))

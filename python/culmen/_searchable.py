@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from . import _core, _lookups
-from ._errors import InvalidArgument, shortened
 from ._ids import Ids, any_id_of, possible_id
 from ._numbers import real_number
 from ._progress import Progress
@@ -23,14 +22,13 @@ from ._queries import (
     by_name,
     check_types,
     in_numbers,
-    is_matrix,
 )
-from ._reasons import EvenWeight, Reasons, RowRank, ScorePart
+from ._reasons import Reasons, RowRank, no_row
 from ._reports import ColumnInfo, Explanation, IndexInfo, Prediction
 from ._result import BatchResult, Out, Result, Row, Tabular
 from ._rows import AllRows
 from ._schema import Schema
-from ._searching import search, search_page
+from ._searching import check_page, search, search_page
 from ._values import Values
 
 if TYPE_CHECKING:
@@ -172,9 +170,7 @@ class Searchable(Tabular):
         (array([2]), array([1, 2]))
         """
         rest = (where, min_score, scale, missing, terms, engine, threads)
-        if after is not None or per is not None:
-            if out is not None or progress or is_matrix(weights):
-                raise InvalidArgument("after and per are of one query, not of a matrix of weights")
+        if check_page(weights, after, per, is_of_many=out is not None or bool(progress)):
             return search_page(self._handle, self._schema, weights, k, rest, after, per)
         return search(self._handle, self._schema, weights, k, rest, out, progress)
 
@@ -258,11 +254,8 @@ class Searchable(Tabular):
         ids: Any = [any_id_of(one, self._schema.id_type) for one in given]
         found: Any = self._handle.why(by_name(weights), scale, missing, ids)
         if found is None:
-            absent = [shortened(str(one)) for one in given if one not in self]
-            raise InvalidArgument(f"there is no row with the id {' or '.join(absent)}")
-        parts = [tuple(ScorePart(*part) for part in of_row) for of_row in found[0]]
-        even = tuple(EvenWeight(*weight) for weight in found[1])
-        return Reasons(parts[0], parts[1] if other is not None else (), even)
+            raise no_row(given, self)
+        return Reasons.of(found)
 
     @overload
     def get(self, id: int | str | uuid.UUID) -> Row | None: ...  # type: ignore[overload-overlap]

@@ -58,6 +58,21 @@ def search_page(
     """One query, of which the rows behind a cursor, or some of each group, are wanted."""
     k, rest = in_numbers(k, rest)
     check_types(k, *rest)
+    after, per = page_of(after, per, schema)
+    return Result(handle.search_page(by_name(weights), k, *rest, after, per), schema)
+
+
+def check_page(weights: Any, after: Any, per: Any, is_of_many: bool) -> bool:
+    """Whether a page or groups are wanted. Refuses them of many queries, which other arguments may say, too."""
+    if after is None and per is None:
+        return False
+    if is_of_many or is_matrix(weights):
+        raise InvalidArgument("after and per are of one query, not of a matrix of weights")
+    return True
+
+
+def page_of(after: Any, per: Any, schema: Schema) -> tuple[Any, Any]:
+    """As the extension takes them."""
     if after is not None:
         if not isinstance(after, (tuple, list)) or len(after) != 2:
             raise InvalidArgument("after is the (score, id) of the last row before, as Result.cursor")
@@ -71,7 +86,7 @@ def search_page(
         per = (str(column), min(integer("per", most), (1 << 63) - 1))
         if per[1] < 1:
             raise InvalidArgument(f"at most {per[1]} rows per {column!r}; ask for one at least")
-    return Result(handle.search_page(by_name(weights), k, *rest, after, per), schema)
+    return after, per
 
 
 def _search_each(

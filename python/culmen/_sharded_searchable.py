@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
-from . import _core, _lookups
+from . import _core, _html, _lookups
 from ._engines import Engine, ShardUnavailable
 from ._errors import InvalidArgument, IoError
-from ._ids import Ids, possible_id, text_column
+from ._ids import Ids, any_id_of, possible_id, text_column
 from ._merging import ShardedBatchResult, ShardedResult, joined_rows, no_rows, selected_rows
+from ._numbers import real_number
 from ._progress import Progress, shown
 from ._queries import (
     ALL_CORES,
@@ -23,16 +24,19 @@ from ._queries import (
     ScoreOrEach,
     Where,
     WhereOrEach,
+    by_name,
     check_integer,
     check_types,
     in_numbers,
     is_matrix,
 )
-from ._question import Question
+from ._question import Question, RowsQuery
 from ._question_tables import lists_of, tables_of, weights_of, with_answers
+from ._reasons import Reasons, RowRank, no_row
 from ._reports import ColumnInfo, IndexInfo, RecoveryInfo
 from ._result import Row
 from ._rounds import Rounds
+from ._searching import check_page
 from ._shards import ShardMissing, Stale, State, Version
 from ._view import View
 
@@ -110,6 +114,8 @@ class ShardedSearchable:
         allow_partial: bool = False,
         timeout: float | None = None,
         progress: Progress | bool | None = None,
+        after: tuple[float, int | str] | None = None,
+        per: Mapping[str, int] | None = None,
     ) -> ShardedResult | ShardedBatchResult:
         """As Index.search: the k rows with the highest weighted sums of all shards, exactly. A matrix of queries is one
         message a shard, or a few, of up to 16,384 queries.
@@ -121,17 +127,20 @@ class ShardedSearchable:
             timeout: seconds after which a shard counts as one that cannot be asked.
             progress: as of Index.search. Where shards are in other processes, or there is a timeout, it is told after
                 each message to all of them.
+            after, per: as of Index.search, but not both. Pages whose `versions` are the same, joined, are the one long
+                answer.
 
         Raises:
-            InvalidArgument: as Index.search.
+            InvalidArgument: as Index.search, and for `after` together with `per`.
             ShardUnavailable: for shards whose workers died again and again, or did not answer in time.
             FormatError, IoError: for a shard that is missing, damaged, or cannot be read.
         """
         rest = (where, min_score, scale, missing, terms, engine, threads)
+        check_page(weights, after, per, is_of_many=bool(progress))
         if progress is not None and progress is not False and not is_matrix(weights):
             raise InvalidArgument("progress is of a matrix of weights; these are of one query")
         with shown(progress) as report:
-            question = Question(weights, k, rest, self._rounds, self._rows, allow_partial, timeout, report)
+            question = Question(weights, k, rest, self._rounds, self._rows, allow_partial, timeout, report, after, per)
             found = self._at_one_version(question.answered)
             if report is not None:
                 report("searching", 1.0)
@@ -178,6 +187,77 @@ class ShardedSearchable:
         ids = found.ids
         is_row = np.arange(ids.shape[1]) < found.counts[:, None]
         return with_answers(table, lists_of(found.counts, ids[is_row], found.scores[is_row]))
+
+    def rank_of(
+        self,
+        weights: Mapping[str, float] | Sequence[float] | np.ndarray,
+        id: int | str,
+        *,
+        where: Where = None,
+        scale: str = "none",
+        missing: str = "skip",
+        terms: str = "",
+    ) -> RowRank | None:
+        """As Index.rank_of, among the rows of all shards. Two rounds of messages: the row's shard, then the others. A
+        shard that does not answer is an error, here and in count_above and why."""
+        query = RowsQuery(weights, where, scale, missing, terms)
+
+        def ask(view: View) -> RowRank | None:
+            number = any_id_of(id, view.schema.id_type)
+            message = query.message(view)
+            own = _shard_of(view, number)
+            found = _all_answers(view.engine, {own: ("rank_of", view.versions[own], *message, number)})[own]
+            if found is None:
+                return None
+            rank, score = found
+            others = [shard for shard in range(len(view.versions)) if shard != own]
+            return RowRank(rank + _count_before(view, others, message, score, number), score)
+
+        return self._at_one_version(ask)
+
+    def count_above(
+        self,
+        weights: Mapping[str, float] | Sequence[float] | np.ndarray,
+        score: float,
+        *,
+        where: Where = None,
+        scale: str = "none",
+        missing: str = "skip",
+        terms: str = "",
+    ) -> int:
+        """As Index.count_above: how many rows of all shards score more than this."""
+        query = RowsQuery(weights, where, scale, missing, terms)
+        least = real_number("score", score)
+        return self._at_one_version(
+            lambda view: _count_before(view, range(len(view.versions)), query.message(view), least, None)
+        )
+
+    def why(
+        self,
+        weights: Mapping[str, float] | Sequence[float] | np.ndarray,
+        id: int | str,
+        other: int | str | None = None,
+        *,
+        scale: str = "none",
+        missing: str = "skip",
+    ) -> Reasons:
+        """As Index.why. The rows may be in different shards."""
+        check_types(1, None, None, scale, missing, "", "auto")
+        given_weights = by_name(weights)
+        given = [id] if other is None else [id, other]
+
+        def ask(view: View) -> Any:
+            checked = _core.weights_of(view.names, given_weights)
+            ids: Any = [any_id_of(one, view.schema.id_type) for one in given]
+            rows, is_there = _looked_up(view, ids if view.schema.has_text_ids else np.array(ids, dtype=np.int64))
+            if not is_there.all():
+                return None
+            return _core.reasons(view.names, view.statistics_for(scale), checked, scale, missing, rows[0])
+
+        found = self._at_one_version(ask)
+        if found is None:
+            raise no_row(given, self)
+        return Reasons.of(found)
 
     def _at_one_version(self, ask: Callable[[View], T]) -> T:
         """Asks again, about newer versions, if a shard has moved on."""
@@ -326,6 +406,10 @@ class ShardedSearchable:
         names = ", ".join(self.attributes[:8]) + (", ..." if len(self.attributes) > 8 else "")
         return f"<{type(self).__module__}.ShardedIndex: {len(self)} rows in {self.num_shards} shards, {names}>"
 
+    def _repr_html_(self) -> str:
+        """Its columns, for notebooks."""
+        return _html.index(repr(self), self.schema)
+
 
 def _shards_of(view: View, ids: np.ndarray | list[str]) -> np.ndarray:
     if isinstance(ids, list):
@@ -335,6 +419,14 @@ def _shards_of(view: View, ids: np.ndarray | list[str]) -> np.ndarray:
 
 def _shard_of(view: View, id: int | str) -> int:
     return int(_shards_of(view, [id] if isinstance(id, str) else np.array([id]))[0])
+
+
+def _count_before(
+    view: View, shards: Iterable[int], message: tuple[bytes, bytes], score: float, id: int | str | None
+) -> int:
+    """As Shard.count_before, in these shards together."""
+    requests = {shard: ("count_before", view.versions[shard], *message, score, id) for shard in shards}
+    return sum(_all_answers(view.engine, requests).values())
 
 
 def _looked_up(view: View, ids: np.ndarray | list[str]) -> tuple[Any, np.ndarray]:

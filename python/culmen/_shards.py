@@ -166,6 +166,17 @@ class Shard:
         counts, ids, scores, texts, rows, stats = answer
         return Part(_version_of(index), counts, ids, scores, texts, rows, stats, time.perf_counter() - start)
 
+    def rank_of(self, version: Version, query: bytes, statistics: bytes, id: int | str) -> tuple[int, float] | None:
+        """Where the row with this id stands among those of this shard, and its score."""
+        found: Any = _core.rank_in_shard(self.at(version), query, statistics, id)
+        return found
+
+    def count_before(
+        self, version: Version, query: bytes, statistics: bytes, score: float, id: int | str | None
+    ) -> int:
+        """How many of its rows rank before this place; without an id, how many score more."""
+        return _core.count_in_shard(self.at(version), query, statistics, score, id)
+
     def get(self, version: Version, ids: np.ndarray | list[str], field_kinds: str) -> tuple[Any, ...]:
         """The rows with these ids, of those that are here."""
         index = self.at(version)

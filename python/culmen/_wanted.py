@@ -14,9 +14,12 @@ from ._queries import MOST_ROWS, check_types, in_numbers, is_each
 class Shared:
     """One of each for all queries, already in Python's own numbers."""
 
-    def __init__(self, k: int | None, where: Any, min_score: float | None, num_queries: int) -> None:
+    def __init__(
+        self, k: int | None, where: Any, min_score: float | None, num_queries: int, page: tuple[Any, Any] = (None, None)
+    ) -> None:
         self._k, self._where, self._min_score = k, where, min_score
         self._num_queries = num_queries
+        self._page = page  # of one query: `after` and `per`, as the extension takes them
 
     def ks(self) -> np.ndarray:
         """Of each query; MOST_ROWS for all rows."""
@@ -27,7 +30,7 @@ class Shared:
         return np.full(self._num_queries, -np.inf if self._min_score is None else self._min_score)
 
     def part(self, first: int, end: int) -> Shared:
-        return Shared(self._k, self._where, self._min_score, end - first)
+        return Shared(self._k, self._where, self._min_score, end - first, self._page)
 
     def width(self, num_rows: int, counts: np.ndarray) -> int:
         """Of the arrays of answers."""
@@ -42,7 +45,9 @@ class Shared:
         """For shards; `numbers` are those of the queries that each is asked. rest: scale, missing, terms. first: the
         number of the matrix's first query among all."""
         scale, missing, terms = rest
-        return _core.queries_messages(names, matrix, self._k, self._where, floors, scale, missing, terms, numbers)
+        return _core.queries_messages(
+            names, matrix, self._k, self._where, floors, scale, missing, terms, numbers, *self._page
+        )
 
     def throw_refusal(self, names: _core.Index, statistics: bytes, matrix: np.ndarray, rest: Any) -> None:
         """Raises what is wrong with the first query that a shard refuses, with its number."""

@@ -22,7 +22,6 @@
 #include "answers.h"
 #include "bindings.h"
 #include "culmen/error.h"
-#include "culmen/why.h"
 #include "device_copy.h"
 #include "filters.h"
 #include "gil.h"
@@ -123,23 +122,12 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
   return index.search(query, options);
 }
 
-// An id as Python has it: a number, or a text.
-using GivenId = std::variant<std::int64_t, std::string>;
-
-Cursor cursor_of(double score, const GivenId& id) {
-  if (const auto* text = std::get_if<std::string>(&id)) return {.score = score, .text = *text};
-  return {.score = score, .id = std::get<std::int64_t>(id)};
-}
-
-// after: (score, id); per: (column, most).
 SearchResult search_page(const Index& index, nb::handle weights, std::optional<std::size_t> k,
                          nb::handle where, std::optional<double> min_score, std::string_view scale,
                          std::string_view missing, std::string_view terms, std::string_view engine,
-                         int num_threads, std::optional<std::tuple<double, GivenId>> after,
-                         std::optional<std::tuple<std::string, std::size_t>> per) {
+                         int num_threads, const GivenAfter& after, const GivenPer& per) {
   Query query = query_of(index, weights, k, where, min_score, scale, missing, terms);
-  if (after) query.after = cursor_of(std::get<0>(*after), std::get<1>(*after));
-  if (per) query.per = RowsPer{std::get<0>(*per), std::get<1>(*per)};
+  set_page(after, per, query);
   const SearchOptions options = {
       .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
   const GilReleased released;
@@ -153,16 +141,13 @@ std::uint64_t count_above(const Index& index, nb::handle weights, nb::handle whe
   return without_gil([&] { return index.count_above(query, score, options); });
 }
 
-// (rank, score), or None.
 nb::object rank_of(const Index& index, nb::handle weights, nb::handle where, std::string_view scale,
                    std::string_view missing, std::string_view terms, const GivenId& id) {
   const Query query = query_of(index, weights, 1, where, std::nullopt, scale, missing, terms);
   const SearchOptions options = {.on_progress = watched()};
-  const std::optional<RowRank> rank = without_gil([&] {
+  return report(without_gil([&] {
     return std::visit([&](const auto& given) { return index.rank_of(query, given, options); }, id);
-  });
-  if (!rank) return nb::none();
-  return nb::make_tuple(rank->rank, rank->score);
+  }));
 }
 
 std::vector<std::optional<Row>> rows_with(const Index& index, const std::vector<std::int64_t>& ids) {
@@ -172,27 +157,19 @@ std::vector<std::optional<Row>> rows_with(const Index& index, const std::vector<
   return index.get(std::vector<std::string_view>(texts.begin(), texts.end()));
 }
 
-// The parts of each row's score, (attribute, weight, value, part, is_missing); and of two rows the weights with which they
-// score the same, (attribute, weight, even). None for an id that is not there.
+// As reasons; None for an id that is not there.
 nb::object why(const Index& index, nb::handle weights, std::string_view scale, std::string_view missing,
                const std::variant<std::vector<std::int64_t>, std::vector<std::string>>& ids) {
   const Query query = query_of(index, weights, 1, nb::none(), std::nullopt, scale, missing, "");
   const Index version = index.snapshot();
-  const std::vector<std::optional<Row>> rows = without_gil(
+  const std::vector<std::optional<Row>> found = without_gil(
       [&] { return std::visit([&](const auto& given) { return rows_with(version, given); }, ids); });
-  const IndexInfo info = without_gil([&] { return version.info(query.scale); });
-  nb::list all_parts, even;
-  for (const std::optional<Row>& row : rows) {
+  std::vector<Row> rows;
+  for (const std::optional<Row>& row : found) {
     if (!row) return nb::none();
-    nb::list parts;
-    for (const ScorePart& part : score_parts(query, *row, info))
-      parts.append(nb::make_tuple(part.attribute, part.weight, part.value, part.part, part.is_missing));
-    all_parts.append(parts);
+    rows.push_back(*row);
   }
-  if (rows.size() == 2)
-    for (const EvenWeight& weight : even_weights(query, *rows[0], *rows[1], info))
-      even.append(nb::make_tuple(weight.attribute, weight.weight, weight.even));
-  return nb::make_tuple(all_parts, even);
+  return reasons(query, rows, without_gil([&] { return version.info(query.scale); }));
 }
 
 ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::optional<std::size_t> k,

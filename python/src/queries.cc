@@ -4,8 +4,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <variant>
 
 #include "culmen/error.h"
 #include "filters.h"
@@ -64,6 +67,16 @@ Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t
           .scale = kScales.parse(scale),
           .missing = kMissing.parse(missing),
           .terms = index.terms(terms)};
+}
+
+Cursor cursor_of(double score, const GivenId& id) {
+  if (const auto* text = std::get_if<std::string>(&id)) return {.score = score, .text = *text};
+  return {.score = score, .id = std::get<std::int64_t>(id)};
+}
+
+void set_page(const GivenAfter& after, const GivenPer& per, Query& query) {
+  if (after) query.after = cursor_of(std::get<0>(*after), std::get<1>(*after));
+  if (per) query.per = RowsPer{std::get<0>(*per), std::get<1>(*per)};
 }
 
 MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,

@@ -5,11 +5,14 @@
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <variant>
 #include <vector>
 
 #include "culmen/error.h"
@@ -26,6 +29,17 @@ std::vector<double> weights_of(const Index& index, nb::handle weights);
 Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                std::optional<double> min_score, std::string_view scale, std::string_view missing,
                std::string_view terms);
+
+// An id as Python has it: a number, or a text.
+using GivenId = std::variant<std::int64_t, std::string>;
+
+Cursor cursor_of(double score, const GivenId& id);
+
+// Query::after as (score, id), and Query::per as (column, most).
+using GivenAfter = std::optional<std::tuple<double, GivenId>>;
+using GivenPer = std::optional<std::tuple<std::string, std::size_t>>;
+
+void set_page(const GivenAfter& after, const GivenPer& per, Query& query);
 
 struct MatrixQuery {
   QueryBatch batch;

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include "base/partition_names.h"
+#include "culmen/why.h"
 #include "names.h"
 #include "text.h"
 
@@ -155,6 +156,25 @@ nb::dict report(const RefreshStats& stats) {
   out["is_whole"] = stats.is_whole;
   out["elapsed_us"] = stats.elapsed_us;
   return out;
+}
+
+nb::object report(const std::optional<RowRank>& rank) {
+  if (!rank) return nb::none();
+  return nb::make_tuple(rank->rank, rank->score);
+}
+
+nb::tuple reasons(const Query& query, std::span<const Row> rows, const IndexInfo& info) {
+  nb::list all_parts, even;
+  for (const Row& row : rows) {
+    nb::list parts;
+    for (const ScorePart& part : score_parts(query, row, info))
+      parts.append(nb::make_tuple(part.attribute, part.weight, part.value, part.part, part.is_missing));
+    all_parts.append(parts);
+  }
+  if (rows.size() == 2)
+    for (const EvenWeight& weight : even_weights(query, rows[0], rows[1], info))
+      even.append(nb::make_tuple(weight.attribute, weight.weight, weight.even));
+  return nb::make_tuple(all_parts, even);
 }
 
 }  // namespace culmen::python

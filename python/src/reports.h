@@ -3,6 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
+#include <span>
+
 #include "culmen/device.h"
 #include "culmen/index.h"
 
@@ -21,5 +24,12 @@ nb::dict report(const RecoveryInfo& info);
 nb::dict report(const RepairReport& repair);
 nb::dict report(const Explanation& explanation);
 nb::dict report(const RefreshStats& stats);
+
+// (rank, score), or None.
+nb::object report(const std::optional<RowRank>& rank);
+
+// The parts of each row's score, (attribute, weight, value, part, is_missing); and of two rows the weights with which they
+// score the same, (attribute, weight, even). info: as score_parts takes it.
+nb::tuple reasons(const Query& query, std::span<const Row> rows, const IndexInfo& info);
 
 }  // namespace culmen::python

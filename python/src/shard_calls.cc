@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 #include <tbb/parallel_for.h>
 
@@ -23,6 +24,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "answers.h"
@@ -44,6 +46,7 @@
 #include "row_columns.h"
 #include "shard/generation.h"
 #include "shard/shard_manifest.h"
+#include "shard/table_info.h"
 #include "tables.h"
 #include "text.h"
 #include "text_column.h"
@@ -91,9 +94,14 @@ nb::list messages_of(const std::vector<Ids>& numbers, const Scores& floors, cons
 // One query a row of the matrix.
 nb::list queries_messages(const Index& names, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, const Scores& floors, std::string_view scale,
-                          std::string_view missing, std::string_view terms, const std::vector<Ids>& numbers) {
-  const MatrixQuery query = matrix_query_of(names, weights, k, where, std::nullopt, scale, missing, terms);
-  return messages_of(numbers, floors, [&](std::size_t q) { return query.query(q, weights.shape(1)); });
+                          std::string_view missing, std::string_view terms, const std::vector<Ids>& numbers,
+                          const GivenAfter& after, const GivenPer& per) {
+  const MatrixQuery queries = matrix_query_of(names, weights, k, where, std::nullopt, scale, missing, terms);
+  return messages_of(numbers, floors, [&](std::size_t q) {
+    Query query = queries.query(q, weights.shape(1));
+    set_page(after, per, query);
+    return query;
+  });
 }
 
 // The same for queries that each have a k and a filter. `first`: the number of the first one, for errors.
@@ -126,8 +134,9 @@ void throw_refusal_of_each(const Index& names, const nb::bytes& statistics, cons
 SearchResult search_shards(const ShardedIndex& shards, nb::handle weights, std::optional<std::size_t> k,
                            nb::handle where, std::optional<double> min_score, std::string_view scale,
                            std::string_view missing, std::string_view terms, std::string_view engine,
-                           int num_threads) {
-  const Query query = query_of(shards.shard(0), weights, k, where, min_score, scale, missing, terms);
+                           int num_threads, const GivenAfter& after, const GivenPer& per) {
+  Query query = query_of(shards.shard(0), weights, k, where, min_score, scale, missing, terms);
+  set_page(after, per, query);
   const SearchOptions options = {
       .engine = parse_engine(engine), .num_threads = num_threads, .on_progress = watched()};
   const GilReleased released;
@@ -154,11 +163,13 @@ ManyAnswers search_each_in_shards(const ShardedIndex& shards, const Matrix& weig
 }
 
 // A copy on a GPU goes by its own rows, not by the statistics of all shards: so it answers neither queries that are
-// scaled by these nor those with stand-ins; those with terms are for the CPU as well; and does not answer for another version than the index's.
+// scaled by these nor those with stand-ins; those with terms, for a page or for groups are for the CPU as well; and does
+// not answer for another version than the index's.
 std::vector<SearchResult> search_on_gpu(const DeviceCopy* copy, const Index& index,
                                         const std::vector<Query>& queries, const SearchOptions& options) {
   const auto is_for_gpu = [](const Query& query) {
-    return query.scale == Scale::none && query.missing == Missing::skip && query.terms.empty();
+    return query.scale == Scale::none && query.missing == Missing::skip && query.terms.empty() &&
+           !query.after && !query.per;
   };
   if (copy == nullptr || !std::ranges::all_of(queries, is_for_gpu)) return index.search(queries, options);
   for (const Query& query : queries) (void)index.score_bound(query, options);  // refuses what all rows refuse
@@ -207,6 +218,50 @@ nb::tuple answer_queries(const Index& index, const DeviceCopy* copy, const nb::b
   const nb::object columns = rows ? nb::object(rows->taken()) : nb::none();
   return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(ids)), to_numpy(std::move(scores)),
                         has_texts ? nb::cast(texts) : nb::none(), columns, report(stats));
+}
+
+// The only query of a message, about the rows of one shard, and the statistics of all.
+struct RowsQuery {
+  RowsQuery(const nb::bytes& message, const nb::bytes& statistics)
+      : query(decode_queries(bytes_view(message)).at(0)), whole(decode_statistics(bytes_view(statistics))) {}
+
+  Query query;
+  TableStatistics whole;
+};
+
+// Where the row with this id stands among those of the shard.
+nb::object rank_in_shard(const Index& index, const nb::bytes& message, const nb::bytes& statistics,
+                         const GivenId& id) {
+  const RowsQuery of_rows(message, statistics);
+  const SearchOptions options = {.statistics = &of_rows.whole};
+  return report(without_gil([&] {
+    return std::visit([&](const auto& given) { return index.rank_of(of_rows.query, given, options); }, id);
+  }));
+}
+
+// How many rows of the shard rank before this place; without an id, how many score more.
+std::uint64_t count_in_shard(const Index& index, const nb::bytes& message, const nb::bytes& statistics,
+                             double score, const std::optional<GivenId>& id) {
+  const RowsQuery of_rows(message, statistics);
+  const SearchOptions options = {.statistics = &of_rows.whole};
+  return without_gil([&] {
+    return id ? index.count_before(of_rows.query, cursor_of(score, *id), options)
+              : index.count_above(of_rows.query, score, options);
+  });
+}
+
+// The reasons for the scores of one row or two, whose attributes these are, in a table with these statistics.
+nb::tuple reasons_in_table(const Index& names, const nb::bytes& statistics, nb::handle weights,
+                           std::string_view scale, std::string_view missing, const Matrix& attributes) {
+  const Query query = query_of(names, weights, 1, nb::none(), std::nullopt, scale, missing, "");
+  IndexInfo info = names.info();
+  set_attributes(decode_statistics(bytes_view(statistics)), info);
+  std::vector<Row> rows(attributes.shape(0));
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const double* const values = attributes.data() + r * attributes.shape(1);
+    rows[r].values.assign(values, values + attributes.shape(1));
+  }
+  return reasons(query, rows, info);
 }
 
 // The hits of a shard: `counts` for each of the queries with these numbers, which ascend.
@@ -424,7 +479,8 @@ void bind_shard_calls(nb::module_& module) {
              [](const Index& names, nb::handle weights) { return to_numpy(weights_of(names, weights)); });
   module.def("queries_messages", queries_messages, nb::arg("names"), nb::arg("weights"), nb::arg("k").none(),
              nb::arg("where").none(), nb::arg("floors"), nb::arg("scale"), nb::arg("missing"),
-             nb::arg("terms"), nb::arg("numbers"));
+             nb::arg("terms"), nb::arg("numbers"), nb::arg("after") = nb::none(),
+             nb::arg("per") = nb::none());
   module.def("each_messages", each_messages, nb::arg("names"), nb::arg("weights"), nb::arg("ks"),
              nb::arg("wheres"), nb::arg("floors"), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
              nb::arg("numbers"), nb::arg("first"));
@@ -436,6 +492,12 @@ void bind_shard_calls(nb::module_& module) {
              nb::arg("missing"), nb::arg("terms"));
   module.def("answer_queries", answer_queries, nb::arg("index"), nb::arg("copy").none(), nb::arg("message"),
              nb::arg("statistics"), nb::arg("engine"), nb::arg("num_threads"), nb::arg("field_kinds").none());
+  module.def("rank_in_shard", rank_in_shard, nb::arg("index"), nb::arg("message"), nb::arg("statistics"),
+             nb::arg("id"));
+  module.def("count_in_shard", count_in_shard, nb::arg("index"), nb::arg("message"), nb::arg("statistics"),
+             nb::arg("score"), nb::arg("id").none());
+  module.def("reasons", reasons_in_table, nb::arg("names"), nb::arg("statistics"), nb::arg("weights"),
+             nb::arg("scale"), nb::arg("missing"), nb::arg("rows"));
   nb::class_<ShardedIndex>(module, "OpenShards")
       .def_static("of",
                   [](const std::vector<Index>& shards) {
@@ -443,7 +505,7 @@ void bind_shard_calls(nb::module_& module) {
                   })
       .def("search", search_shards, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
-           nb::arg("engine"), nb::arg("num_threads"))
+           nb::arg("engine"), nb::arg("num_threads"), nb::arg("after").none(), nb::arg("per").none())
       .def("search_matrix", search_matrix_in_shards, nb::arg("weights"), nb::arg("k").none(),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
            nb::arg("terms"), nb::arg("engine"), nb::arg("num_threads"), nb::arg("progress").none())

@@ -1170,6 +1170,8 @@ def test_shards_on_gpus_answer_alike(cluster, tmp_path):
     with cluster.open(tmp_path / "s", writable=True, **cluster.on_gpu) as index:
         ask_both(index, whole, np.random.default_rng(21), NUM_QUESTIONS)
         assert "cuda" in index.search([1, 1, 1, 1], 3).stats.device
+        for page in ({"per": {"brand": 1}}, {"after": (0.5, 0)}):  # which the CPU beside it answers
+            assert_same(index.search([1, 1, 1, 1], 30, **page), whole.search([1, 1, 1, 1], 30, **page))
         for each in (index, whole):
             each.erase(np.arange(-100, 100))
         ask_both(index, whole, np.random.default_rng(22), NUM_QUESTIONS)
