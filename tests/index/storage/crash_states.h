@@ -14,10 +14,21 @@
 #include <string>
 #include <vector>
 
+#include "index/storage/hash.h"
 #include "tests/cases.h"
 #include "tests/index/storage/memory_file_system.h"
 
 namespace culmen::storage {
+
+// To recognize states that were examined before.
+inline std::uint64_t state_hash(const Files& files, std::uint64_t seed) {
+  std::uint64_t hash = seed;
+  for (const auto& [name, bytes] : files) {
+    hash = checksum_of(std::as_bytes(std::span(name)), hash);
+    hash = checksum_of(bytes, hash);
+  }
+  return hash;
+}
 
 enum class Fate { lost, kept, zeros, junk, cut, torn };
 inline constexpr Fate kFates[] = {Fate::lost, Fate::kept, Fate::zeros, Fate::junk, Fate::cut, Fate::torn};

@@ -75,14 +75,16 @@ TEST(IdOrder, FindsTextsAndPlacesBetweenThem) {
       const TextRows& rows = s->text_rows();
       std::int64_t last = kBeforeAll;
       EXPECT_EQ(rows.find("a"), TextPlace{});
+      std::uint64_t number = 0;
       for (const auto& [text, id] : texts) {
+        const std::int64_t before = std::exchange(last, id);
+        if (number++ % test::step_of_states(8) != 0) continue;
         EXPECT_EQ(rows.find(text), (TextPlace{id, true}));
-        EXPECT_EQ(rows.before(text), last);
+        EXPECT_EQ(rows.before(text), before);
         EXPECT_EQ(rows.find(text + "!"), (TextPlace{id, false}));
         EXPECT_NE(look_up_rows(*s, std::span(&id, 1))->front(), kNowhere);
         const std::int64_t none = id + 1;
         EXPECT_EQ(look_up_rows(*s, std::span(&none, 1))->front(), kNowhere);
-        last = id;
       }
     }
     for (std::uint64_t place = 0; place < num_rows; ++place)

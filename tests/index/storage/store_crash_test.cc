@@ -104,12 +104,8 @@ std::string complaint(const Files& files, const Expected& expected, bool writabl
 }
 
 std::uint64_t hash_of(const Files& files, const Expected& expected) {
-  std::uint64_t hash = (expected.acknowledged * 1000 + expected.attempted) * 2 + (expected.closed ? 1 : 0);
-  for (const auto& [name, bytes] : files) {
-    hash = checksum_of(std::as_bytes(std::span(name)), hash);
-    hash = checksum_of(bytes, hash);
-  }
-  return hash;
+  return state_hash(files,
+                    (expected.acknowledged * 1000 + expected.attempted) * 2 + (expected.closed ? 1 : 0));
 }
 
 struct Options {
