@@ -6,7 +6,8 @@ that need it are among them, and CUDA's own are compiled, which takes longest. O
 `asan` has the same library and the same targets. Each is configured in build/PRESET.
 
 CULMEN_SYNTAX_SECONDS    starts no further file after this many seconds (default: no limit) and says how many it has
-                         checked. Those changed last come first
+                         checked. Benchmarks of the CPU, which CI compiles nowhere else, come first, then those changed
+                         last
 """
 
 import json
@@ -65,7 +66,7 @@ def is_read(file: Path, build: Path) -> bool:
 
 
 def commands(build: Path) -> list[tuple[str, list[str]]]:
-    """Where each runs, and its words; those of files that were changed last come first."""
+    """Where each runs, and its words: benchmarks of the CPU come first, then the files that were changed last."""
     places = places_by_change()
     found = []
     for entry in json.loads((build / "compile_commands.json").read_text()):
@@ -73,6 +74,8 @@ def commands(build: Path) -> list[tuple[str, list[str]]]:
         if is_read(file, build):
             unity = re.findall(r'^#include "(.*)"', file.read_text(), re.MULTILINE) if "Unity" in file.parts else []
             place = min(places.get(name, len(places)) for name in unity or [str(file)])
+            if file.parent in (ROOT / "bench", ROOT / "bench/planner") and not file.name.startswith("gpu_"):
+                place = -1
             found.append((place, entry["directory"], without_code(shlex.split(entry["command"]), file)))
     found.sort(key=lambda each: each[0])
     return [(folder, words) for _, folder, words in found]

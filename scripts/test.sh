@@ -8,6 +8,7 @@
 # CULMEN_TEST_TARGETS=.. builds only these targets; what CTest is to run is then to be named with -R
 # CULMEN_WERROR=1        warnings are errors in presets that only show them
 # CULMEN_SKIP_SETUP=1    do not call scripts/setup.sh
+# CULMEN_SKIP_BENCH=1    leave the benchmarks out
 # CULMEN_SKIP_PYTHON=1   leave the Python package out; without it, and but for the sanitizers, what it is tested with is
 #                        installed from PyPI in build/python-venv
 set -euo pipefail
@@ -40,6 +41,7 @@ if [[ "${CULMEN_SKIP_PYTHON:-0}" != 1 && "$preset" != @(asan|tsan) ]]; then
 fi
 options=("${python_options[@]}")
 [[ "${CULMEN_WERROR:-0}" != 1 ]] || options+=(-DCULMEN_WERROR=ON)
+[[ "${CULMEN_SKIP_BENCH:-0}" != 1 ]] || options+=(-DCULMEN_BUILD_BENCH=OFF)
 cmake --preset "$preset" "${options[@]}"
 targets=()
 [[ -z "${CULMEN_TEST_TARGETS:-}" ]] || read -ra targets <<<"--target $CULMEN_TEST_TARGETS"
