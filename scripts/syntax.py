@@ -6,7 +6,8 @@ that need it are among them, and CUDA's own are compiled, which takes longest. O
 `asan` has the same library and the same targets. Each is configured in build/PRESET.
 
 CULMEN_SYNTAX_SECONDS    starts no further file after this many seconds (default: no limit) and says how many it has
-                         checked. Benchmarks of the CPU, which CI compiles nowhere else, come first, then what changed last
+                         checked. Benchmarks of the CPU, which CI compiles nowhere else, come first, then those changed
+                         last
 """
 
 import json
