@@ -76,7 +76,7 @@ const char* parse_short_decimal(const char* pos, const char* end, double& value,
 }  // namespace
 
 bool is_integer_literal(std::string_view text) {
-  if (!text.empty() && text[0] == '-') text.remove_prefix(1);
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 

@@ -32,7 +32,7 @@ ParsedNumber parse_number(std::string_view text);
 const char* parse_leading_number(const char* begin, const char* end, double& value, bool& has_fraction,
                                  char decimal = '.');
 
-// True for text that is written as an integer: digits, possibly behind a minus sign.
+// True for text that is written as an integer: digits, possibly behind a sign.
 bool is_integer_literal(std::string_view text);
 
 // True for text whose first digit is a zero that another digit follows, as in zip codes. A number would lose it.
