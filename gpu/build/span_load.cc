@@ -178,8 +178,10 @@ void SpanLoad::copy_labels(const LeafTarget& leaves, const Rows& rows, const std
   const std::vector<std::uint64_t> number_of = fetch(rows.ref().numbers, rows.size(), stream_);
   tbb::parallel_for(std::size_t{0}, start_of.size(), [&](std::size_t i) {
     const std::size_t leaf = leaves.first_leaf + i;
-    const auto label = [&](std::uint64_t r) { return labels_[number_of[row_at[start_of[i] + r]]]; };
-    write_labels(*snapshot_.arena, leaf, snapshot_.leaf(leaf).num_rows, label);
+    const auto row_of = [&](std::uint64_t r) { return number_of[row_at[start_of[i] + r]]; };
+    const auto label = [&](std::uint64_t r) { return labels_[row_of(r)]; };
+    const auto refuse = [&](std::size_t r, const std::string& problem) { throw RowError(row_of(r), problem); };
+    write_labels(*snapshot_.arena, leaf, snapshot_.leaf(leaf).num_rows, label, refuse);
   });
 }
 
