@@ -72,6 +72,10 @@ struct ReadOptions {
   // that is read in batches, at the end of what has arrived. Rows are taken in order, once types are settled; of batches,
   // once the rows around them are handed out.
   std::function<void(const RejectedRow&)> on_rejected_row = {};
+  // Takes the ids of the rows of a text file that NullPolicy::drop leaves out, but for those that miss their id; `text` is that
+  // of IdType::text. The schema or id_type must say the type. Called in order, before the batch is handed out in whose place
+  // they were, or at the end of read_table.
+  std::function<void(std::int64_t id, std::string_view text)> on_dropped_row = {};
   // total_bytes is 0 where the length is unknown.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress = {};
 };
