@@ -49,8 +49,12 @@ class Selector {
 
   std::size_t require(const std::string& wanted) const {
     if (const auto column = find(wanted)) return *column;
-    throw InvalidArgument(file_ + ": no column " + quote_excerpt(wanted) + did_you_mean(wanted, names_) +
-                          "; the columns are " + quote_list(names_));
+    throw InvalidArgument(text_of_missing(wanted));
+  }
+
+  std::string text_of_missing(const std::string& wanted) const {
+    return file_ + ": no column " + quote_excerpt(wanted) + did_you_mean(wanted, names_) +
+           "; the columns are " + quote_list(names_);
   }
 
   void take_id_and_label() {
@@ -211,7 +215,11 @@ class Selector {
       for (std::size_t position = 0; position < names_.size(); ++position)
         if (!is_taken_[position]) positions.push_back(position);
     } else {
-      for (const Attribute& attribute : schema.attributes) positions.push_back(require(attribute.name));
+      for (const Attribute& attribute : schema.attributes) {
+        const std::optional<std::size_t> position = find(attribute.name);
+        if (!position) throw MissingColumn(text_of_missing(attribute.name));
+        positions.push_back(*position);
+      }
     }
     if (positions.size() == schema.attributes.size()) return positions;
     throw InvalidArgument(file_ + ": " + std::to_string(positions.size()) +

@@ -290,7 +290,8 @@ ExitCode report_failure(Writer& writer, const InsertArguments& arguments) {
                       code);
 }
 
-BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& options, Writer& writer) try {
+BatchTotals read_and_write(const InsertArguments& arguments, Change change, const ReadOptions& options,
+                           Writer& writer) try {
   if (!arguments.atomic)
     return read_table_in_batches(arguments.input, options,
                                  {.batch_rows = arguments.batch_rows,
@@ -303,6 +304,10 @@ BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& 
   return {table.num_rows, table.num_dropped_rows, table.num_rejected_rows};
 } catch (const InputError& error) {
   throw_with_hint(error);
+} catch (const io::MissingColumn& error) {
+  if (change == Change::insert || arguments.is_partial || !arguments.attributes.empty()) throw;
+  throw InvalidArgument(
+      fmt::format("{} (--partial keeps the values of the columns that the input lacks)", error.what()));
 }
 
 }  // namespace
@@ -327,7 +332,7 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   if (change == Change::upsert)
     options.on_dropped_row = [&](std::int64_t id, std::string_view text) { writer.note_dropped(id, text); };
   try {
-    totals = read_and_write(arguments, options, writer);
+    totals = read_and_write(arguments, change, options, writer);
     writer.close();
   } catch (...) {
     bar.wipe();

@@ -475,6 +475,15 @@ class UpsertTest(IndexCase):
             _, err = self.culmen("upsert", directory, "new.csv", "--nulls", "drop")
             self.assertIn(f"15 ids keep their rows, since the new ones were dropped: {listed} and 5 more\n", err)
 
+    def test_a_file_without_some_columns_names_partial(self):
+        self.build()
+        self.write("new.csv", "id,a\n2,5\n")
+        self.refused(
+            "upsert", "index", "new.csv", code=2, says='no column "b"; the columns are "id", "a" (--partial keeps'
+        )
+        for wrong in (("insert", "index", "new.csv"), ("upsert", "index", "new.csv", "--id", "key")):
+            self.assertNotIn("--partial", self.culmen(*wrong, code=2)[1])
+
     def test_needs_ids(self):
         self.build()
         self.write("new.csv", "a,b\n1,1\n")
