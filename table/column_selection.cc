@@ -126,7 +126,8 @@ class Selector {
       if (std::ranges::find(options_.stored, column.name) != options_.stored.end())
         column.role = FieldRole::stored;
       set_type(column);
-      const bool may_be_ranked = !column.role && options_.attributes.empty();
+      const bool may_be_ranked =
+          !column.role && options_.attributes.empty() && !(options_.numbers_only && column.type);
       column.is_undecided = may_be_ranked && !column.type;
       column.is_attribute =
           may_be_ranked && (column.type == ColumnType::floating || column.type == ColumnType::integer);
@@ -153,6 +154,7 @@ class Selector {
     for (const GivenType& given : options_.types) typed.push_back(given.column);
     refuse_repeated(typed, "types");
     for (const GivenType& given : options_.types) {
+      if (options_.numbers_only && !find(given.column)) continue;
       const std::size_t position = require(given.column);
       if (std::ranges::find(selection_.columns, position, &KeptColumn::position) != selection_.columns.end())
         continue;

@@ -275,6 +275,11 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
 
 Table read_json_lines(std::unique_ptr<ByteSource> lines, const std::string& name, const ReadOptions& options,
                       const CsvTuning& tuning) {
+  if (options.json_lines_nulls) {
+    ReadOptions own = options;
+    own.nulls = *std::exchange(own.json_lines_nulls, std::nullopt);
+    return read_json_lines(std::move(lines), name, own, tuning);
+  }
   const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name, options);
   if (options.schema || csv->rewind()) return read_csv_of_json_lines(*csv, name, options, tuning);
   RecordedSource recorded(*csv, temporary_files(options.temp_directory));

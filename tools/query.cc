@@ -23,8 +23,10 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
   command
       .add_option(
           "--weights-file", arguments.weights_file,
-          "Many queries, one per row: CSV whose header names attributes, or .npy, .fvecs or .fbin by\n"
-          "position; - reads CSV or JSON Lines from standard input")
+          "Many queries, one per row: CSV or JSON Lines whose columns are called as attributes, or .npy,\n"
+          ".fvecs or .fbin by position; - reads CSV or JSON Lines from standard input. Columns called "
+          "where,\n"
+          "k and min_score have those of the row, if no attribute is called so")
       ->excludes(weights)
       ->type_name("FILE")
       ->group("Query");

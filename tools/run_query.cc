@@ -96,7 +96,7 @@ Filter filter_of(const QueryArguments& arguments, const Index& index) {
   return filter;
 }
 
-// The queries of one command differ only in their weights.
+// What all queries of one command share, unless a row of a file of weights says otherwise.
 Query common_query(const QueryArguments& arguments, const Index& index) {
   Query query;
   query.k = arguments.k;
@@ -111,18 +111,27 @@ Query common_query(const QueryArguments& arguments, const Index& index) {
   return query;
 }
 
+// A row's own k and minimum score count instead of those of the options; its filter counts besides.
+void take_row(WeightsRow row, const QueryArguments& arguments, Query& query) {
+  query.weights = std::move(row.weights);
+  query.where = query.where && row.where;
+  if (row.min_score) query.min_score = row.min_score;
+  if (row.min_score && !arguments.k) query.k = std::nullopt;
+  if (row.k) query.k = row.k;
+}
+
 std::vector<Query> make_queries(const QueryArguments& arguments, const Index& index) {
-  std::vector<std::vector<double>> weights;
-  if (arguments.weights_file.empty() && arguments.weights.empty()) {
-    weights.emplace_back(index.schema().attributes.size(), 0.0);
-  } else if (arguments.weights_file.empty()) {
-    weights.push_back(parse_weights(arguments.weights, index));
-  } else {
-    weights = read_weights_file(arguments.weights_file, index);
+  const Query common = common_query(arguments, index);
+  if (!arguments.weights_file.empty()) {
+    std::vector<WeightsRow> rows = read_weights_file(arguments.weights_file, index);
+    std::vector<Query> queries(rows.size(), common);
+    for (std::size_t i = 0; i < queries.size(); ++i) take_row(std::move(rows[i]), arguments, queries[i]);
+    return queries;
   }
-  std::vector<Query> queries(weights.size(), common_query(arguments, index));
-  for (std::size_t i = 0; i < queries.size(); ++i) queries[i].weights = std::move(weights[i]);
-  return queries;
+  Query query = common;
+  query.weights = arguments.weights.empty() ? std::vector<double>(index.schema().attributes.size())
+                                            : parse_weights(arguments.weights, index);
+  return {std::move(query)};
 }
 
 std::vector<SearchResult> search_on_cpu(const AnyIndex& index, const std::vector<Query>& queries,
