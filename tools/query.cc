@@ -171,7 +171,9 @@ void add_answer_options(CLI::App& command, QueryArguments& arguments) {
           "id, score or label gets the prefix \"attribute.\" or \"field.\"")
       ->check(CLI::IsMember({"table", "csv", "json", "jsonl", "npy"}))
       ->group("Answer");
-  command.add_option("--show", arguments.show, "Columns to print, in this order (default: all)")
+  command
+      .add_option("--show", arguments.show,
+                  "Columns to print, in this order (default: all; in a table on a terminal, those that fit)")
       ->type_name("A,B,...")
       ->group("Answer");
   command

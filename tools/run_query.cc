@@ -194,8 +194,22 @@ std::vector<SearchResult> search(const AnyIndex& any, const std::vector<Query>& 
   return search_on_cpu(any, queries, options);
 }
 
-void write_answers(const Answers& answers, const std::string& format, Output& out) {
-  if (format == "table") write_table(answers, out);
+// Of a table, the columns that are left out; --show chooses any.
+void print_left_out(const std::vector<std::string>& columns, std::size_t width) {
+  constexpr std::size_t kMostShown = 10;
+  if (columns.empty()) return;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kMostShown, columns.size()); ++i)
+    names += (i == 0 ? "" : ", ") + columns[i];
+  if (columns.size() > kMostShown) names += fmt::format(" and {} more", columns.size() - kMostShown);
+  say("not shown in {} columns: {} (--show chooses)\n", width, names);
+}
+
+void write_answers(const Answers& answers, const std::string& format, Output& out, bool quiet) {
+  if (format == "table") {
+    const std::vector<std::string> left_out = write_table(answers, out);
+    if (!quiet) print_left_out(left_out, answers.width);
+  }
   if (format == "csv") write_csv(answers, out);
   if (format == "json") write_json(answers, out);
   if (format == "jsonl") write_jsonl(answers, out);
@@ -232,7 +246,9 @@ void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, b
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   const IndexInfo info = index.info();
   Output out(arguments.output);  // after the search: a query that is refused touches no file
-  write_answers({info, columns, queries, results, batch}, chosen_format(arguments), out);
+  const bool may_leave_out = arguments.output.empty() && !arguments.show;
+  write_answers({info, columns, queries, results, batch, may_leave_out ? stdout_width() : 0},
+                chosen_format(arguments), out, quiet);
   out.finish();
   if (arguments.profile) {
     print_profile(results, elapsed.count());

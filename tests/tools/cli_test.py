@@ -4,6 +4,7 @@ The commands that change an index have tests of their own: cli_changes_test.py.
 """
 
 import csv
+import fcntl
 import gzip
 import io
 import json
@@ -17,6 +18,7 @@ import resource
 import signal
 import struct
 import subprocess
+import termios
 import time
 import unittest
 from pathlib import Path
@@ -1288,16 +1290,17 @@ class FormatsTest(Case):
 
 
 class TerminalTest(Case):
-    def on_terminal(self, *arguments, stdout=False, stderr=False, feed=None):
+    def on_terminal(self, *arguments, stdout=False, stderr=False, feed=None, width=0, env=None):
         """Runs the program with a terminal as stdout or stderr; returns what the terminal got, and the rest."""
         main, worker = pty.openpty()
+        fcntl.ioctl(worker, termios.TIOCSWINSZ, struct.pack("4H", 24, width, 0, 0))
         process = subprocess.Popen(
             [PROGRAM, *arguments],
             cwd=self.dir,
             stdin=subprocess.PIPE,
             stdout=worker if stdout else subprocess.PIPE,
             stderr=worker if stderr else subprocess.PIPE,
-            env={**os.environ, "TERM": "xterm"},
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "", **(env or {})},
         )
         os.close(worker)
         if feed:
@@ -1318,6 +1321,27 @@ class TerminalTest(Case):
         shown, err = self.on_terminal("query", "index", "-w", "rating=1", stdout=True)
         self.assertTrue(shown.startswith("rank  id  score  label"), shown)
         self.assertRegex(err, r"\A\d of 4 rows scored \(\d+ %\), .* engine \w+\n\Z")
+
+    def test_a_table_fits_the_terminal(self):
+        names = [f"column{i}" for i in range(12)]
+        note = "A hotel with a name of more than forty letters by the sea"
+        self.write("wide.csv", ",".join(["id", "note", *names]) + "\n" + ",".join(["1", note, *"123456789012"]) + "\n")
+        self.culmen("build", "wide.csv", "-o", "index", "--id", "id")
+        ask = ("query", "index", "-w", "column9=1")
+        full, _ = self.on_terminal(*ask, stdout=True)
+        self.assertGreater(len(full.splitlines()[0]), 120)
+        for width in (60, 80, 100):
+            shown, err = self.on_terminal(*ask, stdout=True, width=width)
+            self.assertLessEqual(max(map(len, shown.splitlines())), width)
+            self.assertIn("column9", shown)
+            left_out = re.search(rf"not shown in {width} columns: (.*) \(--show chooses\)\n", err)[1].split(", ")
+            for name in names:
+                self.assertEqual(name in shown.split(), name not in left_out)
+        narrow, err = self.on_terminal(*ask, stdout=True, env={"COLUMNS": "60"}, width=200)
+        self.assertEqual(narrow, self.on_terminal(*ask, stdout=True, width=60)[0])
+        self.assertEqual(self.on_terminal(*ask, "--quiet", stdout=True, width=60), (narrow, ""))
+        self.assertEqual(self.on_terminal(*ask, "--show", ",".join([*names, "note"]), stdout=True, width=60)[0], full)
+        self.assertEqual(self.culmen(*ask, "--format", "table", env={**os.environ, "COLUMNS": "60"})[0], full)
 
     def test_quiet_leaves_the_summary_out(self):
         self.build_hotels()
