@@ -27,6 +27,10 @@ std::vector<std::string> all_names_of_options(const CLI::App& command) {
   return names;
 }
 
+bool takes_value(const CLI::Option& option) {
+  return option.get_expected_max() > 0;  // of a flag 0
+}
+
 // Lines that man prints as they are.
 std::string roff(std::string_view text) {
   std::string out;
@@ -54,7 +58,7 @@ std::string in_one_line(std::string text) {
 std::string man_of_option(const CLI::Option& option) {
   const std::string name = option.get_positional() ? option.get_name(true) : option.get_name(false, true);
   const std::string value =
-      option.get_type_size() > 0 && !option.get_positional() ? " " + option.get_type_name() : "";
+      takes_value(option) && !option.get_positional() ? " " + option.get_type_name() : "";
   return fmt::format(".TP\n.B {}\n{}\n", roff(name + value), roff(in_one_line(option.get_description())));
 }
 
@@ -106,13 +110,13 @@ std::string fish_script(const CLI::App& app) {
                         in_quotes(command->get_description()));
     for (const CLI::Option* option : options_of(*command)) {
       const std::string about = in_quotes(in_one_line(option->get_description()));
-      const char* const takes_value = option->get_type_size() > 0 ? " -r" : "";
+      const char* const needs_value = takes_value(*option) ? " -r" : "";
       for (const std::string& name : option->get_lnames())
         text += fmt::format("complete -c culmen -n '__fish_seen_subcommand_from {}' -l {} -d {}{}\n",
-                            command->get_name(), name, about, takes_value);
+                            command->get_name(), name, about, needs_value);
       for (const std::string& name : option->get_snames())
         text += fmt::format("complete -c culmen -n '__fish_seen_subcommand_from {}' -s {} -d {}{}\n",
-                            command->get_name(), name, about, takes_value);
+                            command->get_name(), name, about, needs_value);
     }
   }
   return text;
