@@ -305,6 +305,9 @@ bool is_usual_point(const Evidence& evidence, char delimiter) {
 
 void find_marks(const Evidence& evidence, FoundDialect& found, const std::string& name) {
   CsvDialect& dialect = found.dialect;
+  // Of a point and a comma the one that is not between thousands is the decimal mark.
+  if (!dialect.decimal && dialect.thousands == ',') dialect.decimal = '.';
+  if (!dialect.decimal && dialect.thousands == '.') dialect.decimal = ',';
   const bool is_decimal_given = dialect.decimal.has_value();
   if (!is_decimal_given) {
     const char delimiter = *dialect.delimiter;
@@ -454,7 +457,6 @@ FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, co
     found.columns.back().has_groups |= (dialect.thousands == '.' && column.evidence.num_open_points > 0) ||
                                        (dialect.thousands == ',' && column.evidence.has_open_comma);
   }
-  if (dialect.thousands == dialect.decimal) dialect.thousands = '\0';
   found.form.decimal = *dialect.decimal;
   found.form.thousands = *dialect.thousands;
   return found;
