@@ -44,6 +44,12 @@ class DialectTest(Case):
         self.culmen("build", "q.csv", "-o", "q.index", "--thousands", "comma")
         self.assertIn("\n0,2757,1\n", self.culmen("export", "q.index")[0])
 
+    def test_json_that_is_no_json_lines_says_what_makes_some(self):
+        array = '[{"a": 1}, {"a": 2}]\n'
+        self.write("a.json", array)
+        for name in ("-", "a.json"):
+            self.refused("build", name, "-o", "a.index", code=3 if name == "-" else 2, stdin=array, says="jq -c '.[]'")
+
     def test_marks_that_cannot_be(self):
         self.write("p.csv", GERMAN)
         for option, mark in (("--delimiter", "x"), ("--decimal", "semicolon"), ("--thousands", "tab")):
