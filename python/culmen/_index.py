@@ -409,8 +409,10 @@ class Index(Searchable):
 
     def _write(self, steps: Sequence[Step], options: WriteOptions) -> WriteResult:
         def contains(ids: np.ndarray | list[str]) -> np.ndarray:
-            look_up = self._handle.look_up_texts if isinstance(ids, list) else self._handle.look_up
-            return look_up(ids, self._schema.field_kinds)[1]
+            kinds = self._schema.field_kinds
+            return (
+                self._handle.look_up_texts(ids, kinds) if isinstance(ids, list) else self._handle.look_up(ids, kinds)
+            )[1]
 
         result = with_dropped(written(self._handle, steps, options), steps, self._schema.id_type, contains)
         self._dropped += result.rows_dropped
