@@ -93,7 +93,8 @@ class TermsParser : private TextCursor {
     Literal origin = literal();
     if (name == "near") return ScoreTerm::near(std::move(on), std::move(origin));
     require(',');
-    const double scale = nearest_double(number_here());
+    const double scale = nearest_double(
+        number_here("expected a finite number, the scale: of dates it counts days, of timestamps seconds"));
     return ScoreTerm::decay(std::move(on), std::move(origin), scale,
                             take(',') ? shape() : TermFunction::decay_exp);
   }
@@ -119,10 +120,10 @@ class TermsParser : private TextCursor {
     return number_here();
   }
 
-  Literal number_here() {
+  Literal number_here(const std::string& expected = "expected a finite number") {
     skip_space();
     const std::optional<Literal> value = number();
-    if (!value) fail("expected a finite number");
+    if (!value) fail(expected);
     return *value;
   }
 

@@ -49,8 +49,12 @@ class Selector {
 
   std::size_t require(const std::string& wanted) const {
     if (const auto column = find(wanted)) return *column;
-    throw InvalidArgument(file_ + ": no column " + quote_excerpt(wanted) + did_you_mean(wanted, names_) +
-                          "; the columns are " + quote_list(names_));
+    throw InvalidArgument(text_of_missing(wanted));
+  }
+
+  std::string text_of_missing(const std::string& wanted) const {
+    return file_ + ": no column " + quote_excerpt(wanted) + did_you_mean(wanted, names_) +
+           "; the columns are " + quote_list(names_);
   }
 
   void take_id_and_label() {
@@ -122,7 +126,8 @@ class Selector {
       if (std::ranges::find(options_.stored, column.name) != options_.stored.end())
         column.role = FieldRole::stored;
       set_type(column);
-      const bool may_be_ranked = !column.role && options_.attributes.empty();
+      const bool may_be_ranked =
+          !column.role && options_.attributes.empty() && !(options_.numbers_only && column.type);
       column.is_undecided = may_be_ranked && !column.type;
       column.is_attribute =
           may_be_ranked && (column.type == ColumnType::floating || column.type == ColumnType::integer);
@@ -149,6 +154,7 @@ class Selector {
     for (const GivenType& given : options_.types) typed.push_back(given.column);
     refuse_repeated(typed, "types");
     for (const GivenType& given : options_.types) {
+      if (options_.numbers_only && !find(given.column)) continue;
       const std::size_t position = require(given.column);
       if (std::ranges::find(selection_.columns, position, &KeptColumn::position) != selection_.columns.end())
         continue;
@@ -211,7 +217,11 @@ class Selector {
       for (std::size_t position = 0; position < names_.size(); ++position)
         if (!is_taken_[position]) positions.push_back(position);
     } else {
-      for (const Attribute& attribute : schema.attributes) positions.push_back(require(attribute.name));
+      for (const Attribute& attribute : schema.attributes) {
+        const std::optional<std::size_t> position = find(attribute.name);
+        if (!position) throw MissingColumn(text_of_missing(attribute.name));
+        positions.push_back(*position);
+      }
     }
     if (positions.size() == schema.attributes.size()) return positions;
     throw InvalidArgument(file_ + ": " + std::to_string(positions.size()) +

@@ -6,11 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "culmen/error.h"
 #include "culmen/table_io.h"
 
 namespace culmen::io {
 
 inline constexpr std::size_t kMaxColumns = 4096;
+
+// A file lacks an attribute of the index that is to take its rows.
+class MissingColumn : public InvalidArgument {
+ public:
+  using InvalidArgument::InvalidArgument;
+};
 
 // A column that becomes an attribute or a field.
 struct KeptColumn {

@@ -41,7 +41,7 @@ class BatchSink : public CsvRowSink {
   void take_row(const CsvRows& chunk, std::size_t row, std::uint64_t num_lines_before);
   void take_refused(const CsvRows& chunk, std::uint64_t num_lines_before);
   void list_refused();
-  void drop_row();
+  void drop_row(const CsvRows& chunk, std::size_t drop);
   bool has_deadline() const { return batches_.max_delay && columns_.num_rows() > 0; }
   void hand_out_if_due();
   void hand_out();
@@ -64,9 +64,11 @@ class BatchSink : public CsvRowSink {
   Clock::time_point deadline_;  // if has_deadline()
   TableLayout layout_;
   CsvColumns columns_;
-  std::size_t next_missing_ = 0;  // in the chunk
+  std::size_t next_missing_ = 0;     // in the chunk
+  std::size_t next_dropped_id_ = 0;  // so
   std::vector<std::int64_t> ids_;
   std::vector<std::uint64_t> dropped_rows_;
+  DroppedIds dropped_ids_;
   RowLines lines_;
   Labels labels_;
 };
@@ -95,13 +97,13 @@ void BatchSink::take(const CsvWindow& window) {
 }
 
 void BatchSink::take_chunk(const CsvRows& chunk, std::uint64_t num_lines_before) {
-  auto dropped = chunk.dropped_at.begin();
-  next_missing_ = 0;
+  std::size_t drop = 0;
+  next_missing_ = next_dropped_id_ = 0;
   for (std::size_t row = 0; row < chunk.num_rows; ++row) {
-    for (; dropped != chunk.dropped_at.end() && *dropped == row; ++dropped) drop_row();
+    for (; drop < chunk.dropped_at.size() && chunk.dropped_at[drop] == row; ++drop) drop_row(chunk, drop);
     take_row(chunk, row, num_lines_before);
   }
-  for (; dropped != chunk.dropped_at.end(); ++dropped) drop_row();
+  for (; drop < chunk.dropped_at.size(); ++drop) drop_row(chunk, drop);
   if (schema_->lists_refused) totals_.num_rejected_rows += chunk.faults.size();
 }
 
@@ -130,10 +132,13 @@ void BatchSink::list_refused() {
   refused_.erase(refused_.begin(), end);
 }
 
-void BatchSink::drop_row() {
+void BatchSink::drop_row(const CsvRows& chunk, std::size_t drop) {
   ++num_seen_;
   ++totals_.num_dropped_rows;
   if (!schema_->id) dropped_rows_.push_back(num_seen_ - 1 - first_row_);
+  if (next_dropped_id_ == chunk.dropped_ids.size() || chunk.dropped_ids[next_dropped_id_].drop != drop)
+    return;
+  dropped_ids_.append(chunk, next_dropped_id_++);
 }
 
 std::chrono::milliseconds BatchSink::patience() const {
@@ -153,6 +158,7 @@ void BatchSink::wait() {
 }
 
 void BatchSink::hand_out() {
+  dropped_ids_.hand_out(options_.on_dropped_row);
   if (options_.unique_ids && schema_->id) check_csv_ids(ids_, *schema_->id_type, lines_, name_, *schema_);
   take_({view(), first_row_, num_seen_ - first_row_,
          [this](std::size_t row) { return place_of_line(name_, lines_.line_of(row)); }});
@@ -201,7 +207,8 @@ ColumnView BatchSink::values_view(std::size_t column) const {
 }
 
 BatchTotals BatchSink::finish() {
-  if (columns_.num_rows() > 0 || !dropped_rows_.empty() || !refused_.empty()) hand_out();
+  const bool has_dropped = !dropped_rows_.empty() || !dropped_ids_.empty();
+  if (columns_.num_rows() > 0 || has_dropped || !refused_.empty()) hand_out();
   return totals_;
 }
 

@@ -30,6 +30,8 @@ std::optional<std::int64_t> parse_whole(std::string_view text) {
 void CsvRows::clear(const CsvSchema& schema) {
   num_rows = 0;
   dropped_at.clear();
+  dropped_ids.clear();
+  dropped_texts.cut(0);
   num_lines = 0;
   next = nullptr;
   values.clear();
@@ -157,13 +159,13 @@ void CsvChunkParser::begin_row(CsvRows& rows) {
   const std::size_t width = schema_.num_values;
   rows.values.resize((rows.num_rows + 1) * width);
   row_values_ = rows.values.data() + rows.num_rows * width;
-  row_has_null_ = false;
+  row_has_null_ = row_lacks_id_ = false;
 }
 
 void CsvChunkParser::end_row(std::uint64_t num_lines, CsvRows& rows) const {
   const bool only_checks = !schema_.lists_refused && !rows.faults.empty();
   if (row_has_null_ || only_checks) {
-    if (!only_checks) rows.dropped_at.push_back(rows.num_rows);
+    if (!only_checks) drop_row(rows);
     undo_row(rows);
   } else {
     rows.lines.add(rows.num_rows, rows.num_lines);
@@ -171,6 +173,18 @@ void CsvChunkParser::end_row(std::uint64_t num_lines, CsvRows& rows) const {
     ++rows.num_rows;
   }
   rows.num_lines += num_lines;
+}
+
+void CsvChunkParser::drop_row(CsvRows& rows) const {
+  const std::size_t drop = rows.dropped_at.size();
+  rows.dropped_at.push_back(rows.num_rows);
+  if (row_lacks_id_ || !schema_.lists_dropped) return;
+  if (schema_.texts_are_ids()) {
+    rows.dropped_ids.push_back({drop});
+    rows.dropped_texts.add(rows.labels[rows.num_rows]);
+  } else if (schema_.id && schema_.id_type) {
+    rows.dropped_ids.push_back({drop, rows.ids.back()});
+  }
 }
 
 void CsvChunkParser::undo_row(CsvRows& rows) const {
@@ -316,6 +330,7 @@ bool CsvChunkParser::parse_id(const Target& target, CsvRows& rows) {
   if (id.kind == NumberKind::finite && keeps_id(text)) return true;
   const bool drops = id.kind == NumberKind::empty && schema_.nulls == NullPolicy::drop;
   row_has_null_ |= drops;
+  row_lacks_id_ = drops;
   return drops || refuse_id(target, id.kind, text);
 }
 
@@ -346,6 +361,7 @@ bool CsvChunkParser::parse_label(const Target& target, CsvRows& rows) {
   if (!schema_.texts_are_ids() || field.quoted || !is_missing_text(text)) return true;
   const bool drops = schema_.nulls == NullPolicy::drop;
   row_has_null_ |= drops;
+  row_lacks_id_ = drops;
   return drops || refuse(target.position, "a text", text, text.empty() ? "" : ", a missing value",
                          InputError::Remedy::drop_nulls);
 }

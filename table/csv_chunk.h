@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,12 @@ struct TextCells {
   }
 };
 
+// The id of a row that NullPolicy::drop leaves out.
+struct DroppedId {
+  std::size_t drop = 0;  // of CsvRows::dropped_at
+  std::int64_t id = 0;   // not of texts
+};
+
 struct MissingCell {
   std::size_t row = 0;
   std::size_t column = 0;  // of CsvSchema::columns
@@ -53,6 +60,10 @@ struct MissingCell {
 struct CsvRows {
   std::size_t num_rows = 0;
   std::vector<std::size_t> dropped_at;  // for each dropped or refused row: the number of rows before it
+  // Of the dropped rows whose id is there, in order, if they are listed and the type of ids is known; texts are in
+  // dropped_texts.
+  std::vector<DroppedId> dropped_ids;
+  TextCells dropped_texts;
   std::uint64_t num_lines = 0;
   const char* next = nullptr;  // first byte not parsed: the end of the input, or an incomplete record
   // [num_rows, num_values] row-major: numbers as they are, NaN if missing, and the bits of an int64 in other columns.
@@ -69,6 +80,28 @@ struct CsvRows {
   bool has_stray_quotes = false;  // or the like: what follows the chunk may not begin at a record
 
   void clear(const CsvSchema& schema);
+};
+
+// Ids of dropped rows that are not handed out yet.
+class DroppedIds {
+ public:
+  void append(const CsvRows& rows) {
+    for (std::size_t i = 0; i < rows.dropped_ids.size(); ++i) append(rows, i);
+  }
+  void append(const CsvRows& rows, std::size_t i) {
+    ids_.push_back(rows.dropped_ids[i].id);
+    texts_.emplace_back(rows.dropped_texts.ends.empty() ? std::string_view() : rows.dropped_texts[i]);
+  }
+  bool empty() const { return ids_.empty(); }
+  void hand_out(const std::function<void(std::int64_t id, std::string_view text)>& take) {
+    for (std::size_t i = 0; i < ids_.size(); ++i) take(ids_[i], texts_[i]);
+    ids_.clear();
+    texts_.clear();
+  }
+
+ private:
+  std::vector<std::int64_t> ids_;
+  std::vector<std::string> texts_;  // empty where ids are none
 };
 
 class CsvChunkParser {
@@ -119,6 +152,7 @@ class CsvChunkParser {
   bool parse_cell(const Target& target, CsvRows& rows);
   void begin_row(CsvRows& rows);
   void end_row(std::uint64_t num_lines, CsvRows& rows) const;
+  void drop_row(CsvRows& rows) const;
   void undo_row(CsvRows& rows) const;
   const char* parse_plain_quoted(const Target& target, const char* cell, const char* end,
                                  CsvRows& rows) const;
@@ -162,6 +196,7 @@ class CsvChunkParser {
   // The current row.
   double* row_values_ = nullptr;
   bool row_has_null_ = false;
+  bool row_lacks_id_ = false;
   bool row_has_large_id_ = false;
   const char* fault_position_ = nullptr;
   CsvFault fault_;

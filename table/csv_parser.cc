@@ -147,6 +147,7 @@ CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOpti
   schema_.form = found.form;
   schema_.is_json_lines = found.is_json_lines;
   schema_.nulls = options.nulls;
+  schema_.lists_dropped = options.on_dropped_row != nullptr;
   schema_.lists_refused = refused_.are_listed();
 }
 

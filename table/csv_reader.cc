@@ -46,6 +46,7 @@ class TableSink : public CsvRowSink {
   CsvColumns columns_;
   IdRangeFound id_range_;
   RowLines lines_;
+  DroppedIds dropped_ids_;
   Table table_;
 };
 
@@ -79,6 +80,7 @@ void TableSink::take_dropped(const CsvRows& rows) {
     for (const std::size_t row : rows.dropped_at)
       table_.dropped_rows.push_back(num_rows_ + row + table_.dropped_rows.size());
   }
+  dropped_ids_.append(rows);
   table_.num_dropped_rows += rows.dropped_at.size();
   if (schema_->lists_refused) table_.num_rejected_rows += rows.faults.size();
 }
@@ -100,6 +102,7 @@ Table TableSink::finish(const std::string& name, const ReadOptions& options,
   if (schema_->id) table_.id_name = schema_->names[*schema_->id];
   if (schema_->label)
     (schema_->texts_are_ids() ? table_.id_name : table_.label_name) = schema_->names[*schema_->label];
+  dropped_ids_.hand_out(options.on_dropped_row);
   settle_columns(kinds);
   add_columns(layout_of(settled_, kinds, name, options.is_partial));
   table_.location_of_row = [name, lines = std::move(lines_)](std::size_t row) {
@@ -272,6 +275,11 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
 
 Table read_json_lines(std::unique_ptr<ByteSource> lines, const std::string& name, const ReadOptions& options,
                       const CsvTuning& tuning) {
+  if (options.json_lines_nulls) {
+    ReadOptions own = options;
+    own.nulls = *std::exchange(own.json_lines_nulls, std::nullopt);
+    return read_json_lines(std::move(lines), name, own, tuning);
+  }
   const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name, options);
   if (options.schema || csv->rewind()) return read_csv_of_json_lines(*csv, name, options, tuning);
   RecordedSource recorded(*csv, temporary_files(options.temp_directory));

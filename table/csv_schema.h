@@ -49,6 +49,7 @@ struct CsvSchema {
   bool is_json_lines = false;
   NullPolicy nulls = NullPolicy::keep;
   bool lists_refused = false;  // refused rows are listed and left out
+  bool lists_dropped = false;  // CsvRows::dropped_ids has those of dropped rows
 
   bool texts_are_ids() const { return id_type == IdType::text; }
   // The column of ids holds texts.

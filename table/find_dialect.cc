@@ -305,6 +305,9 @@ bool is_usual_point(const Evidence& evidence, char delimiter) {
 
 void find_marks(const Evidence& evidence, FoundDialect& found, const std::string& name) {
   CsvDialect& dialect = found.dialect;
+  // Of a point and a comma the one that is not between thousands is the decimal mark.
+  if (!dialect.decimal && dialect.thousands == ',') dialect.decimal = '.';
+  if (!dialect.decimal && dialect.thousands == '.') dialect.decimal = ',';
   const bool is_decimal_given = dialect.decimal.has_value();
   if (!is_decimal_given) {
     const char delimiter = *dialect.delimiter;
@@ -407,6 +410,20 @@ std::optional<bool> begins_like_json_lines(std::string_view text) {
   return text[second] == '"' || text[second] == '}';  // else it may be a name
 }
 
+namespace {
+
+// An array of objects. A header may begin with a bracket, too.
+bool begins_like_json_array(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos || text[first] != '[') return false;
+  const std::size_t second = text.find_first_not_of(kBlanks, first + 1);
+  return second != std::string_view::npos && begins_like_json_lines(text.substr(second)).value_or(false);
+}
+
+}  // namespace
+
 void check_dialect(const CsvDialect& dialect) {
   const auto check = [](const std::optional<char>& mark, std::string_view known, const char* what) {
     if (mark && known.find(*mark) == std::string_view::npos)
@@ -427,6 +444,8 @@ FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, co
         name, 1, 1,
         "expected CSV, found an object as in JSON Lines, which are read from files named .jsonl or "
         ".ndjson, and from standard input");
+  if (begins_like_json_array(sample))
+    throw_csv_fault(name, 1, 1, "expected CSV, found a JSON array (jq -c '.[]' makes JSON Lines of it)");
   if (sample.starts_with(kByteOrderMark)) sample.remove_prefix(kByteOrderMark.size());
   FoundDialect found = {
       .dialect = options.dialect, .form = {.null_words = options.dialect.null_words}, .columns = {}};
@@ -454,7 +473,6 @@ FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, co
     found.columns.back().has_groups |= (dialect.thousands == '.' && column.evidence.num_open_points > 0) ||
                                        (dialect.thousands == ',' && column.evidence.has_open_comma);
   }
-  if (dialect.thousands == dialect.decimal) dialect.thousands = '\0';
   found.form.decimal = *dialect.decimal;
   found.form.thousands = *dialect.thousands;
   return found;

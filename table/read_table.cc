@@ -28,6 +28,10 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
 [[noreturn]] void throw_unknown_format(const std::string& path) {
   std::error_code problem;
   if (!std::filesystem::exists(path, problem)) const io::FileSource source(path);  // throws IoError
+  if (lower_case(path).ends_with(".json"))
+    throw InvalidArgument(
+        path + " is JSON, of which JSON Lines are read: an object on each line of a file named .jsonl " +
+        "or .ndjson, or from standard input (jq -c '.[]' makes them of an array)");
   throw InvalidArgument("cannot tell the format of " + path +
                         " by its name; known are .csv, .tsv, .txt, .jsonl and .ndjson (also with .gz, .bz2, "
                         ".xz or .zst after it), .npy, .fvecs, "

@@ -18,14 +18,16 @@ struct Answers {
   const std::vector<ShownColumn>& columns;
   std::span<const Query> queries;         // [num_queries]
   std::span<const SearchResult> results;  // [num_queries]
-  bool batch;  // the queries are from a file: rows then have the number of their query, from 1
+  bool batch;             // the queries are from a file: rows then have the number of their query, from 1
+  std::size_t width = 0;  // of a table, in characters; 0: as wide as it is
 };
 
 // Columns of answers, besides those of the index.
 inline const std::vector<std::string> kAnswerColumns = {"query", "rank", "id", "score", "label"};
 
-// Aligned columns for people; integers up to 2^53 in full, other numbers rounded.
-void write_table(const Answers& answers, Output& out);
+// Aligned columns for people; integers up to 2^53 in full, other numbers rounded. Where it is too wide, texts are cut shorter and
+// then columns left out, those of no weight and the last ones first. Returns the names of these.
+std::vector<std::string> write_table(const Answers& answers, Output& out);
 
 // Header query,rank,id,score,label,columns... (query: batches only; label: if the index has labels). Numbers read back to
 // the same bits; text is quoted as in RFC 4180; the cell of a missing value is empty.

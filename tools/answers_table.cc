@@ -14,11 +14,15 @@ namespace culmen::tools {
 namespace {
 
 constexpr std::size_t kNameWidth = 40;
+constexpr std::size_t kShortNameWidth = 20;  // where the table is too wide
+constexpr std::size_t kGap = 2;              // between columns
 
 struct Column {
   std::string title;
   bool left_aligned = false;
   std::vector<std::string> cells;
+  bool is_own = true;  // of answers, not of the index
+  bool has_weight = false;
 };
 
 bool continues_code_point(char c) {
@@ -40,20 +44,25 @@ std::size_t offset_of_code_point(std::string_view text, std::size_t count) {
   return offset;
 }
 
-// A name as one cell: long names are truncated.
-std::string name_cell(std::string_view name) {
-  std::string cell = printable(std::string(name));
-  if (num_code_points(cell) > kNameWidth)
-    cell = cell.substr(0, offset_of_code_point(cell, kNameWidth - 1)) + "…";
-  return cell;
+std::string cut(const std::string& cell, std::size_t width) {
+  if (num_code_points(cell) <= width) return cell;
+  return cell.substr(0, offset_of_code_point(cell, width - 1)) + "…";
 }
 
-std::vector<Column> columns_of(const Answers& answers, const SearchResult& result) {
+// A name as one cell: long names are truncated.
+std::string name_cell(std::string_view name) {
+  return cut(printable(std::string(name)), kNameWidth);
+}
+
+std::vector<Column> columns_of(const Answers& answers, const Query& query, const SearchResult& result) {
   Column rank{"rank", false, {}}, id{"id", answers.info.id_type == IdType::text, {}},
       score{"score", false, {}}, label{"label", true, {}};
   std::vector<Column> values;
-  for (const ShownColumn& column : answers.columns)
+  for (const ShownColumn& column : answers.columns) {
     values.push_back({name_cell(column.title), column.format.type == ColumnType::text, {}});
+    values.back().is_own = false;
+    values.back().has_weight = column.is_attribute && query.weights[column.position] != 0;
+  }
   const ValueType type = answers.info.value_type;
   for_rows(result, [&](std::size_t i, const Row& row) {
     rank.cells.push_back(std::to_string(i + 1));
@@ -82,13 +91,48 @@ std::string aligned(const std::string& cell, bool left, std::size_t width) {
   return left ? cell + padding : padding + cell;
 }
 
+std::size_t width_of(const std::vector<Column>& columns) {
+  std::size_t width = 0;
+  for (const Column& column : columns) width += (width == 0 ? 0 : kGap) + width_of(column);
+  return width;
+}
+
+// The column to leave out first, if there is one.
+auto least_wanted(std::vector<Column>& columns) {
+  auto least = columns.end();
+  for (auto column = columns.begin(); column != columns.end(); ++column) {
+    if (column->is_own) continue;
+    if (least == columns.end() || least->has_weight || !column->has_weight) least = column;
+  }
+  return least;
+}
+
+// Returns the titles of the columns that are left out.
+std::vector<std::string> fit(std::vector<Column>& columns, std::size_t width) {
+  if (width == 0 || width_of(columns) <= width) return {};
+  for (Column& column : columns)
+    if (column.left_aligned && column.title != "id")
+      for (std::string& cell : column.cells) cell = cut(cell, kShortNameWidth);
+  std::vector<std::string> left_out;
+  for (std::size_t present = width_of(columns); present > width;) {
+    const auto least = least_wanted(columns);
+    if (least == columns.end()) break;
+    present -= width_of(*least) + kGap;
+    left_out.push_back(least->title);
+    columns.erase(least);
+  }
+  std::ranges::reverse(left_out);
+  return left_out;
+}
+
 void write_columns(const std::vector<Column>& columns, std::size_t num_rows, Output& out) {
   std::vector<std::size_t> widths;
   for (const Column& column : columns) widths.push_back(width_of(column));
   const auto write_line = [&](auto cell_of) {
     std::string line;
     for (std::size_t i = 0; i < columns.size(); ++i)
-      line += (i == 0 ? "" : "  ") + aligned(cell_of(columns[i]), columns[i].left_aligned, widths[i]);
+      line += std::string(i == 0 ? 0 : kGap, ' ') +
+              aligned(cell_of(columns[i]), columns[i].left_aligned, widths[i]);
     line.erase(line.find_last_not_of(' ') + 1);
     out.write(line + '\n');
   };
@@ -99,15 +143,20 @@ void write_columns(const std::vector<Column>& columns, std::size_t num_rows, Out
 
 }  // namespace
 
-void write_table(const Answers& answers, Output& out) {
+std::vector<std::string> write_table(const Answers& answers, Output& out) {
+  std::vector<std::string> left_out;
   for (std::size_t query = 0; query < answers.results.size(); ++query) {
     const SearchResult& result = answers.results[query];
     if (query != 0) out.write("\n");
     if (answers.batch)
       out.write("query " + std::to_string(query + 1) + ": " +
                 printable(weights_text(answers.queries[query].weights, answers.info)) + '\n');
-    write_columns(columns_of(answers, result), result.hits.size(), out);
+    std::vector<Column> columns = columns_of(answers, answers.queries[query], result);
+    for (std::string& title : fit(columns, answers.width))
+      if (std::ranges::find(left_out, title) == left_out.end()) left_out.push_back(std::move(title));
+    write_columns(columns, result.hits.size(), out);
   }
+  return left_out;
 }
 
 }  // namespace culmen::tools

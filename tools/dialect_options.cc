@@ -19,8 +19,10 @@ void add_dialect_options(CLI::App& command, DialectArguments& arguments) {
       ->type_name("MARK")
       ->group("Text files");
   command
-      .add_option("--thousands", arguments.thousands,
-                  "The mark between groups of three digits: point, comma, apostrophe, blank or none")
+      .add_option(
+          "--thousands", arguments.thousands,
+          "The mark between groups of three digits: point, comma, apostrophe, blank or none. Of a point and\n"
+          "a comma the other one is then the decimal mark")
       ->type_name("MARK")
       ->group("Text files");
   command.add_option("--header", arguments.header, "Whether the first line has the names of the columns")

@@ -12,14 +12,23 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
+// Those that the help shows.
+std::vector<const CLI::Option*> options_of(const CLI::App& command) {
+  return command.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
+}
+
 // "-k", "--where": all names of all options of a command.
 std::vector<std::string> all_names_of_options(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
+  for (const CLI::Option* option : options_of(command)) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     for (const std::string& name : option->get_snames()) names.push_back("-" + name);
   }
   return names;
+}
+
+bool takes_value(const CLI::Option& option) {
+  return option.get_expected_max() > 0;  // of a flag 0
 }
 
 // Lines that man prints as they are.
@@ -49,7 +58,7 @@ std::string in_one_line(std::string text) {
 std::string man_of_option(const CLI::Option& option) {
   const std::string name = option.get_positional() ? option.get_name(true) : option.get_name(false, true);
   const std::string value =
-      option.get_type_size() > 0 && !option.get_positional() ? " " + option.get_type_name() : "";
+      takes_value(option) && !option.get_positional() ? " " + option.get_type_name() : "";
   return fmt::format(".TP\n.B {}\n{}\n", roff(name + value), roff(in_one_line(option.get_description())));
 }
 
@@ -61,7 +70,7 @@ std::string man_of_footer(std::string_view footer) {
 std::string man_of_command(const CLI::App& command) {
   std::string text =
       fmt::format(".SS culmen {}\n{}\n", roff(command.get_name()), roff(command.get_description()));
-  for (const CLI::Option* option : command.get_options())
+  for (const CLI::Option* option : options_of(command))
     if (!option->check_lname("help")) text += man_of_option(*option);
   return text + man_of_footer(command.get_footer());
 }
@@ -99,15 +108,15 @@ std::string fish_script(const CLI::App& app) {
   for (const CLI::App* command : commands_of(app)) {
     text += fmt::format("complete -c culmen -n __fish_use_subcommand -a {} -d {}\n", command->get_name(),
                         in_quotes(command->get_description()));
-    for (const CLI::Option* option : command->get_options()) {
+    for (const CLI::Option* option : options_of(*command)) {
       const std::string about = in_quotes(in_one_line(option->get_description()));
-      const char* const takes_value = option->get_type_size() > 0 ? " -r" : "";
+      const char* const needs_value = takes_value(*option) ? " -r" : "";
       for (const std::string& name : option->get_lnames())
         text += fmt::format("complete -c culmen -n '__fish_seen_subcommand_from {}' -l {} -d {}{}\n",
-                            command->get_name(), name, about, takes_value);
+                            command->get_name(), name, about, needs_value);
       for (const std::string& name : option->get_snames())
         text += fmt::format("complete -c culmen -n '__fish_seen_subcommand_from {}' -s {} -d {}{}\n",
-                            command->get_name(), name, about, takes_value);
+                            command->get_name(), name, about, needs_value);
     }
   }
   return text;

@@ -66,10 +66,15 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
       ->type_name("A,B,...")
       ->group("Table");
   command
-      .add_option(
-          "--nulls", arguments.nulls,
-          "Rows that miss a value of an attribute: keep them, reject the input, or drop the rows, those\n"
-          "with infinities too (default keep)")
+      .add_option("--nulls", arguments.nulls,
+                  change == Change::insert ? "Rows that miss a value of an attribute: keep them, reject the "
+                                             "input, or drop the rows, those\n"
+                                             "with infinities too (default keep)"
+                                           : "Rows that miss a value of an attribute: keep them, reject the "
+                                             "input, or drop the rows, those\n"
+                                             "with infinities too (default keep). Rows of the index that "
+                                             "dropped ones would have replaced\n"
+                                             "stay as they are, and the command names their ids")
       ->check(CLI::IsMember({"keep", "reject", "drop"}))
       ->group("Table");
   command

@@ -6,9 +6,12 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "base/number_text.h"
 #include "coding/any_index.h"
 #include "coding/empty_filter.h"
@@ -102,6 +105,15 @@ class Writer {
     count_batch(rows, batch);
   }
 
+  // An id of the next batch whose row is left out.
+  void note_dropped(std::int64_t id, std::string_view text) {
+    if (before_.id_type == IdType::text) {
+      dropped_texts_.emplace(text);
+    } else {
+      dropped_numbers_.insert(id);
+    }
+  }
+
   // The number of rows at the beginning of the input that are in the index or were dropped.
   std::uint64_t num_input_rows() const { return num_input_rows_; }
   bool has_written() const { return num_batches_ > 0; }
@@ -115,6 +127,8 @@ class Writer {
   void print_summary(std::uint64_t num_dropped_rows, double seconds) const;
 
  private:
+  static constexpr std::uint64_t kMostShown = 10;  // ids
+
   std::string no_labels_text() const;
   void check_float32(const TableBatch& batch) const;
   WriteResult change_rows(const TableView& rows, const TableBatch& batch);
@@ -122,6 +136,34 @@ class Writer {
   void count_batch(const TableView& rows, const TableBatch& batch) {
     count(change_rows(rows, batch), rows);
     num_input_rows_ = batch.first_row + batch.num_input_rows;
+    note_unchanged(batch.rows);
+  }
+
+  // Ids of dropped rows that no other row of the batch has.
+  NamedIds take_dropped(const TableView& rows) {
+    NamedIds ids = {.type = before_.id_type};
+    if (dropped_numbers_.empty() && dropped_texts_.empty()) return ids;
+    for (const std::int64_t id : rows.ids) dropped_numbers_.erase(id);
+    if (ids.type == IdType::text)
+      for (std::size_t row = 0; row < rows.num_rows; ++row)
+        dropped_texts_.erase(std::string(rows.labels[row]));
+    ids.numbers.assign(dropped_numbers_.begin(), dropped_numbers_.end());
+    ids.texts.assign(dropped_texts_.begin(), dropped_texts_.end());
+    dropped_numbers_.clear();
+    dropped_texts_.clear();
+    return ids;
+  }
+
+  // Rows that were to be replaced, and are as they were since the new ones are dropped.
+  void note_unchanged(const TableView& rows) {
+    const NamedIds ids = take_dropped(rows);
+    if (ids.size() == 0) return;
+    const std::vector<std::optional<Row>> found = index_.get(ids);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!found[i] || ++num_unchanged_ > kMostShown) continue;
+      const std::string id = ids.type == IdType::text ? quote_excerpt(ids.texts[i]) : ids.text(i);
+      unchanged_ids_ += (unchanged_ids_.empty() ? "" : ", ") + id;
+    }
   }
 
   void count(const WriteResult& result, const TableView& rows) {
@@ -152,6 +194,10 @@ class Writer {
   std::uint64_t replaced_ = 0;
   std::uint64_t left_out_ = 0;  // others had their ids
   std::uint64_t expired_ = 0;
+  std::set<std::int64_t> dropped_numbers_;  // of the next batch
+  std::set<std::string> dropped_texts_;     // so
+  std::string unchanged_ids_;               // the first of those whose new rows were dropped
+  std::uint64_t num_unchanged_ = 0;
   std::uint64_t version_ = 0;
   std::int64_t first_id_ = -1;
   std::int64_t last_id_ = -1;
@@ -210,6 +256,12 @@ void Writer::print_summary(std::uint64_t num_dropped_rows, double seconds) const
   if (expire_) say("  {} expired\n", counted(expired_, "row"));
   if (num_dropped_rows > 0)
     say("  {} dropped for missing or infinite values\n", counted(num_dropped_rows, "row"));
+  if (num_unchanged_ > 0)
+    say("  {}, since the new {} dropped: {}{}\n",
+        num_unchanged_ == 1 ? "1 id keeps its row"
+                            : fmt::format("{} ids keep their rows", grouped(num_unchanged_)),
+        num_unchanged_ == 1 ? "one was" : "ones were", unchanged_ids_,
+        num_unchanged_ > kMostShown ? fmt::format(" and {} more", grouped(num_unchanged_ - kMostShown)) : "");
   if (first_id_ >= 0) say("  ids assigned: {} to {}\n", first_id_, last_id_);
   const std::uint64_t num_rounded = after.rounded_values - before_.rounded_values;
   if (num_rounded > 0) say("  values rounded to float32: {}\n", grouped(num_rounded));
@@ -238,7 +290,8 @@ ExitCode report_failure(Writer& writer, const InsertArguments& arguments) {
                       code);
 }
 
-BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& options, Writer& writer) try {
+BatchTotals read_and_write(const InsertArguments& arguments, Change change, const ReadOptions& options,
+                           Writer& writer) try {
   if (!arguments.atomic)
     return read_table_in_batches(arguments.input, options,
                                  {.batch_rows = arguments.batch_rows,
@@ -246,11 +299,15 @@ BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& 
                                   .max_delay = arguments.max_delay},
                                  [&](const TableBatch& batch) { writer.write(batch); });
   const Table table = read_table(arguments.input, options);
-  if (table.num_rows > 0 || !table.dropped_rows.empty())
+  if (table.num_rows > 0 || table.num_dropped_rows > 0)
     writer.write({table.view(), 0, table.num_rows + table.num_dropped_rows, table.location_of_row});
   return {table.num_rows, table.num_dropped_rows, table.num_rejected_rows};
 } catch (const InputError& error) {
   throw_with_hint(error);
+} catch (const io::MissingColumn& error) {
+  if (change == Change::insert || arguments.is_partial || !arguments.attributes.empty()) throw;
+  throw InvalidArgument(
+      fmt::format("{} (--partial keeps the values of the columns that the input lacks)", error.what()));
 }
 
 }  // namespace
@@ -272,8 +329,10 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   RejectsFile rejects(arguments.rejects, arguments.skip_rows > 0);
   ReadOptions options = read_options(arguments, change, writer.schema(), bar);
   rejects.listen(options);
+  if (change == Change::upsert)
+    options.on_dropped_row = [&](std::int64_t id, std::string_view text) { writer.note_dropped(id, text); };
   try {
-    totals = read_and_write(arguments, options, writer);
+    totals = read_and_write(arguments, change, options, writer);
     writer.close();
   } catch (...) {
     bar.wipe();

@@ -32,6 +32,10 @@ namespace {
 
 struct InspectArguments {
   std::string input;
+  std::string name;  // of the file, where the input is a pipe that was made for it
+
+  const std::string& shown_name() const { return name.empty() ? input : name; }
+
   DialectArguments dialect;
   int num_threads = 0;
   bool json = false;
@@ -120,9 +124,9 @@ std::string build_line(const InspectArguments& arguments, const Table& table,
                        const std::vector<ColumnSummary>& columns) {
   if (table.attributes.empty()) return "";
   std::string stem =
-      arguments.input == "-" ? "table" : std::filesystem::path(arguments.input).filename().string();
+      arguments.input == "-" ? "table" : std::filesystem::path(arguments.shown_name()).filename().string();
   stem.erase(std::min(stem.find('.', 1), stem.size()));
-  std::string line = fmt::format("culmen build {} -o {}{}", path_word(arguments.input),
+  std::string line = fmt::format("culmen build {} -o {}{}", path_word(arguments.shown_name()),
                                  path_word(stem + ".index"), dialect_options(table.dialect));
   if (arguments.dialect.null_words) line += option_with("--null", *arguments.dialect.null_words);
   line += option_with("--attributes",
@@ -209,7 +213,7 @@ std::string text(const InspectArguments& arguments, const Table& table,
                  const std::vector<ColumnSummary>& columns, const Refused& refused) {
   const std::string dialect = describe(table.dialect);
   std::string out =
-      fmt::format("{}: {}, {}{}\n", printable(arguments.input), counted(table.num_rows, "row"),
+      fmt::format("{}: {}, {}{}\n", printable(arguments.shown_name()), counted(table.num_rows, "row"),
                   counted(columns.size(), "column"), dialect.empty() ? "" : "; read with " + dialect);
   for (const ColumnSummary& column : columns) {
     out +=
@@ -221,7 +225,7 @@ std::string text(const InspectArguments& arguments, const Table& table,
   }
   out += odd_cells_text(table, "");
   out += text_of(columns_of_ids(columns, table.num_rows));
-  out += text_of(refused, arguments.input);
+  out += text_of(refused, arguments.shown_name());
   const std::string line = build_line(arguments, table, columns);
   return out + (line.empty() ? std::string(kNothingToRank) : line + "\n");
 }
@@ -269,6 +273,9 @@ void add_inspect(Program& program) {
       "inspect", "Describe a table, and print the command that builds an index of it");
   const auto arguments = std::make_shared<InspectArguments>();
   command.add_option("INPUT", arguments->input, "A table, as for build")->required();
+  command.add_option("--name", arguments->name, "What to call INPUT in the output, if it is a pipe")
+      ->type_name("FILE")
+      ->group("");  // for the Python package, which converts files to pipes of CSV
   command.add_flag("--json", arguments->json, "Print JSON");
   add_dialect_options(command, arguments->dialect);
   command.add_option("--threads", arguments->num_threads, "Threads (default: all)")

@@ -23,8 +23,10 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
   command
       .add_option(
           "--weights-file", arguments.weights_file,
-          "Many queries, one per row: CSV whose header names attributes, or .npy, .fvecs or .fbin by\n"
-          "position; - reads CSV or JSON Lines from standard input")
+          "Many queries, one per row: CSV or JSON Lines whose columns are called as attributes, or .npy,\n"
+          ".fvecs or .fbin by position; - reads CSV or JSON Lines from standard input. Columns called "
+          "where,\n"
+          "k and min_score have those of the row, if no attribute is called so")
       ->excludes(weights)
       ->type_name("FILE")
       ->group("Query");
@@ -169,7 +171,9 @@ void add_answer_options(CLI::App& command, QueryArguments& arguments) {
           "id, score or label gets the prefix \"attribute.\" or \"field.\"")
       ->check(CLI::IsMember({"table", "csv", "json", "jsonl", "npy"}))
       ->group("Answer");
-  command.add_option("--show", arguments.show, "Columns to print, in this order (default: all)")
+  command
+      .add_option("--show", arguments.show,
+                  "Columns to print, in this order (default: all; in a table on a terminal, those that fit)")
       ->type_name("A,B,...")
       ->group("Answer");
   command

@@ -96,7 +96,7 @@ Filter filter_of(const QueryArguments& arguments, const Index& index) {
   return filter;
 }
 
-// The queries of one command differ only in their weights.
+// What all queries of one command share, unless a row of a file of weights says otherwise.
 Query common_query(const QueryArguments& arguments, const Index& index) {
   Query query;
   query.k = arguments.k;
@@ -111,18 +111,27 @@ Query common_query(const QueryArguments& arguments, const Index& index) {
   return query;
 }
 
+// A row's own k and minimum score count instead of those of the options; its filter counts besides.
+void take_row(WeightsRow row, const QueryArguments& arguments, Query& query) {
+  query.weights = std::move(row.weights);
+  query.where = query.where && row.where;
+  if (row.min_score) query.min_score = row.min_score;
+  if (row.min_score && !arguments.k) query.k = std::nullopt;
+  if (row.k) query.k = row.k;
+}
+
 std::vector<Query> make_queries(const QueryArguments& arguments, const Index& index) {
-  std::vector<std::vector<double>> weights;
-  if (arguments.weights_file.empty() && arguments.weights.empty()) {
-    weights.emplace_back(index.schema().attributes.size(), 0.0);
-  } else if (arguments.weights_file.empty()) {
-    weights.push_back(parse_weights(arguments.weights, index));
-  } else {
-    weights = read_weights_file(arguments.weights_file, index);
+  const Query common = common_query(arguments, index);
+  if (!arguments.weights_file.empty()) {
+    std::vector<WeightsRow> rows = read_weights_file(arguments.weights_file, index);
+    std::vector<Query> queries(rows.size(), common);
+    for (std::size_t i = 0; i < queries.size(); ++i) take_row(std::move(rows[i]), arguments, queries[i]);
+    return queries;
   }
-  std::vector<Query> queries(weights.size(), common_query(arguments, index));
-  for (std::size_t i = 0; i < queries.size(); ++i) queries[i].weights = std::move(weights[i]);
-  return queries;
+  Query query = common;
+  query.weights = arguments.weights.empty() ? std::vector<double>(index.schema().attributes.size())
+                                            : parse_weights(arguments.weights, index);
+  return {std::move(query)};
 }
 
 std::vector<SearchResult> search_on_cpu(const AnyIndex& index, const std::vector<Query>& queries,
@@ -185,8 +194,22 @@ std::vector<SearchResult> search(const AnyIndex& any, const std::vector<Query>& 
   return search_on_cpu(any, queries, options);
 }
 
-void write_answers(const Answers& answers, const std::string& format, Output& out) {
-  if (format == "table") write_table(answers, out);
+// Of a table, the columns that are left out; --show chooses any.
+void print_left_out(const std::vector<std::string>& columns, std::size_t width) {
+  constexpr std::size_t kMostShown = 10;
+  if (columns.empty()) return;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kMostShown, columns.size()); ++i)
+    names += (i == 0 ? "" : ", ") + columns[i];
+  if (columns.size() > kMostShown) names += fmt::format(" and {} more", columns.size() - kMostShown);
+  say("not shown in {} columns: {} (--show chooses)\n", width, names);
+}
+
+void write_answers(const Answers& answers, const std::string& format, Output& out, bool quiet) {
+  if (format == "table") {
+    const std::vector<std::string> left_out = write_table(answers, out);
+    if (!quiet) print_left_out(left_out, answers.width);
+  }
   if (format == "csv") write_csv(answers, out);
   if (format == "json") write_json(answers, out);
   if (format == "jsonl") write_jsonl(answers, out);
@@ -223,7 +246,9 @@ void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, b
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   const IndexInfo info = index.info();
   Output out(arguments.output);  // after the search: a query that is refused touches no file
-  write_answers({info, columns, queries, results, batch}, chosen_format(arguments), out);
+  const bool may_leave_out = arguments.output.empty() && !arguments.show;
+  write_answers({info, columns, queries, results, batch, may_leave_out ? stdout_width() : 0},
+                chosen_format(arguments), out, quiet);
   out.finish();
   if (arguments.profile) {
     print_profile(results, elapsed.count());

@@ -1,10 +1,13 @@
 #include "tools/streams.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <system_error>
 
 #include "base/descriptor.h"
@@ -38,6 +41,18 @@ bool stdout_is_terminal() {
 }
 bool stderr_is_terminal() {
   return ::isatty(STDERR_FILENO) != 0;
+}
+
+std::size_t stdout_width() {
+  if (!stdout_is_terminal()) return 0;
+  if (const char* const columns = std::getenv("COLUMNS")) {
+    const std::string_view text = columns;
+    std::size_t width = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
+    if (error == std::errc{} && end == text.data() + text.size() && width > 0) return width;
+  }
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 void write_message(std::string_view text) noexcept {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <exception>
 #include <iterator>
 #include <string_view>
@@ -18,6 +19,9 @@ void prepare_streams();
 bool stdin_is_terminal();
 bool stdout_is_terminal();
 bool stderr_is_terminal();
+
+// The columns of the terminal that standard output is, or of COLUMNS; 0: it is none, or does not say.
+std::size_t stdout_width();
 
 // Writes to standard error unchanged, in one piece.
 void write_message(std::string_view text) noexcept;

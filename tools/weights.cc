@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <utility>
+#include <variant>
 
 #include "base/number_text.h"
 #include "coding/known_names.h"
@@ -44,25 +47,105 @@ void check_count(std::size_t count, const std::string& what, const IndexInfo& in
                                     info.attributes.size(), known_names(info)));
 }
 
-// For each column of the file, the position of its attribute in the index.
-std::vector<std::size_t> match_columns(const Table& table, const std::string& path, const IndexInfo& info) {
-  std::vector<std::size_t> positions;
-  for (const Attribute& column : table.attributes) {
-    const auto found = std::find_if(info.attributes.begin(), info.attributes.end(),
-                                    [&](const AttributeInfo& known) { return known.name == column.name; });
-    if (found == info.attributes.end())
-      throw InvalidArgument(fmt::format("{}: no attribute is called '{}'; the attributes are {}", path,
-                                        column.name, known_names(info)));
-    positions.push_back(static_cast<std::size_t>(found - info.attributes.begin()));
-  }
-  return positions;
+constexpr std::string_view kWhere = "where", kK = "k", kMinScore = "min_score";
+
+std::optional<std::size_t> attribute_called(std::string_view name, const IndexInfo& info) {
+  const auto found = std::ranges::find(info.attributes, name, &AttributeInfo::name);
+  if (found == info.attributes.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - info.attributes.begin());
 }
 
+// The columns besides weights. A column that is called as an attribute has its weights.
+std::vector<GivenType> types_of_settings(const IndexInfo& info) {
+  std::vector<GivenType> types = {{std::string(kWhere), ColumnType::text},
+                                  {std::string(kK), ColumnType::integer},
+                                  {std::string(kMinScore), ColumnType::floating}};
+  std::erase_if(types,
+                [&](const GivenType& type) { return attribute_called(type.column, info).has_value(); });
+  return types;
+}
+
+// Takes the rows of a table apart.
+class WeightsRows {
+ public:
+  WeightsRows(const Table& table, const std::string& path, const Index& index)
+      : table_(table), path_(path), index_(index), info_(index.info()) {}
+
+  std::vector<WeightsRow> take(bool has_names) {
+    rows_.resize(table_.num_rows);
+    for (WeightsRow& row : rows_) row.weights.resize(info_.attributes.size());
+    if (!has_names) check_count(table_.columns.size(), path_, info_);
+    for (std::size_t i = 0; i < table_.columns.size(); ++i)
+      take_weights(table_.columns[i], has_names ? attribute_of(table_.attributes[i].name) : i);
+    for (std::size_t i = 0; i < table_.fields.size(); ++i) take_setting(i);
+    return std::move(rows_);
+  }
+
+ private:
+  std::size_t attribute_of(const std::string& name) const {
+    if (const std::optional<std::size_t> attribute = attribute_called(name, info_)) return *attribute;
+    throw InvalidArgument(fmt::format(
+        "{}: no attribute is called '{}'; the attributes are {}, and a row may have where, k and min_score",
+        path_, name, known_names(info_)));
+  }
+
+  void take_weights(const ColumnView& column, std::size_t attribute) {
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      const double weight = column_value(column, row);
+      if (!std::isnan(weight)) rows_[row].weights[attribute] = weight;  // else it is left out
+    }
+  }
+
+  void take_setting(std::size_t field) {
+    const std::string& name = table_.fields[field].name;
+    if (const auto* const texts = std::get_if<Texts>(&table_.field_columns[field]))
+      return take_filters(texts->view());
+    const ColumnView& column = std::get<ColumnView>(table_.field_columns[field]);
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      const double value = column_value(column, row);
+      if (std::isnan(value)) continue;
+      if (name == kMinScore) {
+        rows_[row].min_score = value;
+      } else if (value >= 1) {
+        rows_[row].k = static_cast<std::size_t>(value);
+      } else {
+        throw InvalidArgument(fmt::format("{}: k is {}: at least 1 is expected", table_.location_of_row(row),
+                                          number_text(value)));
+      }
+    }
+  }
+
+  // Rows often share a filter.
+  void take_filters(const TextView& column) {
+    std::map<std::string_view, Filter> filters;
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      if (column.validity.is_missing(row) || column.texts[row].empty()) continue;
+      const auto [filter, is_new] = filters.try_emplace(column.texts[row]);
+      if (is_new) filter->second = parsed_filter(column.texts[row], row);
+      rows_[row].where = filter->second;
+    }
+  }
+
+  Filter parsed_filter(std::string_view text, std::size_t row) const {
+    try {
+      return index_.filter(text);
+    } catch (const InvalidArgument& error) {
+      throw InvalidArgument(fmt::format("{}: {}", table_.location_of_row(row), error.what()));
+    }
+  }
+
+  const Table& table_;
+  const std::string& path_;
+  const Index& index_;
+  const IndexInfo info_;
+  std::vector<WeightsRow> rows_;
+};
+
 // The library refuses such a query too, but cannot name the row of the file.
-void check_none_is_zero(const std::vector<std::vector<double>>& queries, const std::string& path) {
-  for (std::size_t query = 0; query < queries.size(); ++query)
-    if (std::all_of(queries[query].begin(), queries[query].end(), [](double weight) { return weight == 0; }))
-      throw InvalidArgument(fmt::format("{}: query {}: every weight is 0", path, query + 1));
+void check_none_is_zero(const std::vector<WeightsRow>& rows, const std::string& path) {
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (std::ranges::all_of(rows[row].weights, [](double weight) { return weight == 0; }))
+      throw InvalidArgument(fmt::format("{}: query {}: every weight is 0", path, row + 1));
 }
 
 }  // namespace
@@ -79,25 +162,17 @@ std::vector<double> parse_weights(std::string_view text, const Index& index) {
   return weights;
 }
 
-std::vector<std::vector<double>> read_weights_file(const std::string& path, const Index& index) {
-  const IndexInfo info = index.info();
+std::vector<WeightsRow> read_weights_file(const std::string& path, const Index& index) {
+  const bool has_names = has_column_names(path);
   ReadOptions options;
   options.numbers_only = true;
   options.nulls = NullPolicy::reject;
+  options.json_lines_nulls = NullPolicy::keep;
+  if (has_names) options.types = types_of_settings(index.info());
   const Table table = read_table(path, options);
-  std::vector<std::size_t> positions;
-  if (has_column_names(path)) {
-    positions = match_columns(table, path, info);
-  } else {
-    check_count(table.columns.size(), path, info);
-    for (std::size_t i = 0; i < table.columns.size(); ++i) positions.push_back(i);
-  }
-  std::vector<std::vector<double>> queries(table.num_rows, std::vector<double>(info.attributes.size()));
-  for (std::size_t column = 0; column < positions.size(); ++column)
-    for (std::size_t row = 0; row < table.num_rows; ++row)
-      queries[row][positions[column]] = column_value(table.columns[column], row);
-  check_none_is_zero(queries, path);
-  return queries;
+  std::vector<WeightsRow> rows = WeightsRows(table, path, index).take(has_names);
+  check_none_is_zero(rows, path);
+  return rows;
 }
 
 std::string weights_text(const std::vector<double>& weights, const IndexInfo& info) {

@@ -38,7 +38,8 @@ struct ReadOptions {
   // The columns to rank, in this order. Empty: all columns of numbers, at most kMaxAttributes. What else is kept becomes
   // fields, in the order of the file.
   std::vector<Attribute> attributes = {};
-  // Without attributes: all columns are attributes, and must be numbers.
+  // Without attributes: all columns are attributes, and must be numbers, but for those that `types` names. These are fields,
+  // and may be absent.
   bool numbers_only = false;
   std::string id_column = {};  // integers or texts; empty: ids are assigned, by the rows' numbers
   // Of the ids. nullopt: text if most of the first thousand are texts, uint64 if one of them is 2^63 or more, else
@@ -63,6 +64,8 @@ struct ReadOptions {
   std::optional<Schema> schema = {};
   bool is_partial = false;  // attributes may be absent, too, as in columns for culmen::update
   NullPolicy nulls = NullPolicy::keep;
+  std::optional<NullPolicy> json_lines_nulls =
+      {};                  // of JSON Lines, whose objects may lack names; nullopt: as nulls
   bool unique_ids = true;  // false: ids may repeat, as in rows for Index::upsert
   int num_threads = 0;     // 0: all cores
   // For read_table, as BuildOptions::temp_directory: the arrays of the table are in files there. Empty: in memory.
@@ -72,6 +75,10 @@ struct ReadOptions {
   // that is read in batches, at the end of what has arrived. Rows are taken in order, once types are settled; of batches,
   // once the rows around them are handed out.
   std::function<void(const RejectedRow&)> on_rejected_row = {};
+  // Takes the ids of the rows of a text file that NullPolicy::drop leaves out, but for those that miss their id; `text` is that
+  // of IdType::text. The schema or id_type must say the type. Called in order, before the batch is handed out in whose place
+  // they were, or at the end of read_table.
+  std::function<void(std::int64_t id, std::string_view text)> on_dropped_row = {};
   // total_bytes is 0 where the length is unknown.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress = {};
 };

@@ -17,7 +17,9 @@ class CsvDialect:
 
     delimiter: str | None = None  #: a comma, tab, semicolon or bar
     decimal: str | None = None  #: a point or comma
-    thousands: str | None = None  #: a comma, point, apostrophe or blank between groups of digits; "" for none
+    #: a comma, point, apostrophe or blank between groups of digits; "" for none. If it is a comma or a point, the other
+    #: one is the decimal mark.
+    thousands: str | None = None
     header: bool | None = None  #: False: the columns are called a0, a1, ...
     null_words: Sequence[str] | None = None  #: missing values, in place of the usual words; in columns of text, too
     dates: str | None = None  #: what 01/02/2024 begins with: "day-first" or "month-first"

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Any, overload
 
+import numpy as np
+
 from . import _core, _html
 from ._build import BuildOptions, build
 from ._device import DeviceGroup, DeviceIndex, device_number
@@ -21,7 +23,7 @@ from ._schema import Schema, declared
 from ._searchable import Searchable
 from ._steps import Step, with_expiry
 from ._tables import Attributes, Choice, Columns, Missing, preferences_of, take_table
-from ._writes import Batch, WriteOptions, rows_to_erase, written
+from ._writes import Batch, WriteOptions, rows_to_erase, with_dropped, written
 
 
 class Index(Searchable):
@@ -343,7 +345,7 @@ class Index(Searchable):
         """
         rows = Step("insert", self._schema.rows_of(table, id, label, nulls, needs_ids=False))
         steps = with_expiry(rows, self._handle, expire)
-        return written(self._handle, steps, WriteOptions(round_to_float32, duplicates))
+        return self._write(steps, WriteOptions(round_to_float32, duplicates))
 
     def upsert(
         self,
@@ -356,9 +358,15 @@ class Index(Searchable):
         expire: Where = None,
     ) -> WriteResult:
         """Adds rows, and replaces those with the same id: whole rows, labels too. Of several rows with one id the last
-        counts. Otherwise as insert."""
+        counts. A row that `nulls="drop"` leaves out replaces none: `unchanged_ids` has the ids of such rows that are in
+        the index. Otherwise as insert.
+
+        >>> index = Index.build({"price": [80, 120]})
+        >>> index.upsert({"id": [1, 2], "price": [None, 70]}, nulls="drop").unchanged_ids
+        (1,)
+        """
         rows = Step("upsert", self._schema.rows_of(table, id, label, nulls, needs_ids=True))
-        return written(self._handle, with_expiry(rows, self._handle, expire), WriteOptions(round_to_float32))
+        return self._write(with_expiry(rows, self._handle, expire), WriteOptions(round_to_float32))
 
     def update(self, table: Any, *, id: Any = None, label: Any = None, round_to_float32: bool = False) -> WriteResult:
         """Changes some columns of rows that are there: those of the table, by name. The others keep their values, as do
@@ -398,7 +406,18 @@ class Index(Searchable):
         2
         """
         options = WriteOptions(round_to_float32, duplicates)
-        return Batch(lambda steps: written(self._handle, steps, options), self._schema, self._handle)
+        return Batch(lambda steps: self._write(steps, options), self._schema, self._handle)
+
+    def _write(self, steps: Sequence[Step], options: WriteOptions) -> WriteResult:
+        def contains(ids: np.ndarray | list[str]) -> np.ndarray:
+            kinds = self._schema.field_kinds
+            return (
+                self._handle.look_up_texts(ids, kinds) if isinstance(ids, list) else self._handle.look_up(ids, kinds)
+            )[1]
+
+        result = with_dropped(written(self._handle, steps, options), steps, self._schema.id_type, contains)
+        self._dropped += result.rows_dropped
+        return result
 
     def flush(self) -> None:
         """Makes all changes so far durable, whatever durability the index was opened with."""
@@ -493,7 +512,7 @@ class Index(Searchable):
 
     @property
     def rows_dropped(self) -> int:
-        """Rows that the build skipped because of gaps (nulls="drop")."""
+        """Rows that were skipped because of gaps (nulls="drop"): by the build, and by changes through this object."""
         return self._dropped
 
     def verify(self, deep: bool = True) -> list[str]:

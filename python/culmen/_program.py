@@ -29,6 +29,8 @@ def main() -> None:
         if files:
             pipes = _pipes_from_converter(files)
             arguments = [pipes.get(argument, argument) for argument in arguments]
+            if arguments[0] == "inspect":  # which prints a command that reads the file
+                arguments.append(f"--name={files[0]}")
         os.execv(_PROGRAM, ["culmen", *arguments])
     except KeyboardInterrupt:  # the program answers it itself
         _say("culmen: interrupted")

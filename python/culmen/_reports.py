@@ -141,6 +141,9 @@ class WriteResult:
     #: By a sharded index, in some shard: a worker died after it had written its part, and was asked again. The counts
     #: are then those of the rows that came and went.
     repeated: bool = False
+    rows_dropped: int = 0  #: rows that nulls="drop" left out
+    #: Of an upsert: ids of such rows that are in the index, whose rows are as they were.
+    unchanged_ids: tuple[int, ...] | tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ._sharded_searchable import ShardedSearchable
 from ._sharded_writes import Writer
 from ._steps import Step, with_expiry
 from ._tables import Attributes, Choice, Missing
-from ._writes import Batch, WriteOptions, rows_to_erase
+from ._writes import Batch, WriteOptions, rows_to_erase, with_dropped
 
 T = TypeVar("T")
 S = TypeVar("S", bound="ShardedIndex")
@@ -254,13 +254,17 @@ class ShardedIndex(ShardedSearchable):
             try:
                 if self._view.has_stand_ins or not any(step.kind in ("insert", "upsert") for step in steps):
                     result, self._view = writer.write(self._view, steps, options)
-                    return result
+                    return self._with_dropped(result, steps)
                 result = writer.write_first(steps, options)
                 self.refresh()
                 writer.engine = self._engine  # of other shards
-                return result
+                return self._with_dropped(result, steps)
             finally:
                 self._failure = writer.failure
+
+    def _with_dropped(self, result: WriteResult, steps: Sequence[Step]) -> WriteResult:
+        view = self._view
+        return with_dropped(result, steps, view.schema.id_type, lambda ids: self._are_there(view, ids))
 
     @contextlib.contextmanager
     def _as_writer(self) -> Iterator[Writer]:

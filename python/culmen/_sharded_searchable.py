@@ -301,6 +301,11 @@ class ShardedSearchable:
         return self._at_one_version(ask)
 
     @staticmethod
+    def _are_there(view: View, ids: np.ndarray | list[str]) -> np.ndarray:
+        """Of ids as the extension has them."""
+        return _looked_up(view, ids)[1]
+
+    @staticmethod
     def _rows(view: View, ids: Mapping[int, Any]) -> Mapping[int, Any]:
         kinds = view.schema.field_kinds
         return _all_answers(view.engine, {s: ("get", view.versions[s], of_shard, kinds) for s, of_shard in ids.items()})

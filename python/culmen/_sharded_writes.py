@@ -75,7 +75,8 @@ class Writer:
             states[shard] = state
         after = view.of(view.engine, states, {})
         version = sum(state.version.number for state in states)
-        return WriteResult(version, **counts, first_id=first_id, repeated=is_repeated), after
+        done = (counts["inserted"], counts["replaced"], counts["erased"])
+        return WriteResult(version, *done, first_id=first_id, repeated=is_repeated), after
 
     def maintain(self, view: View, method: str) -> View:
         """Calls the method of all shards. Afterwards the manifest lists their versions."""

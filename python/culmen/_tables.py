@@ -53,6 +53,7 @@ class Columns:
     ids: np.ndarray | None = None  # None: the rows' numbers, dropped rows counted
     labels: _core.TextColumn | None = None
     dropped: np.ndarray | None = None  # the numbers of dropped rows, ascending
+    dropped_ids: np.ndarray | list[str] | None = None  # of those that have one; as the extension has ids
     id_name: str = ""
     label_name: str = ""
     id_type: IdType = "int64"
@@ -63,7 +64,7 @@ class Columns:
 
     def arguments(self) -> dict[str, Any]:
         return {
-            **vars(self),
+            **{name: value for name, value in vars(self).items() if name != "dropped_ids"},
             "columns": [column.argument() for column in self.columns],
             "field_columns": [column.argument() for column in self.field_columns],
         }
@@ -170,7 +171,10 @@ def with_rows(taken: Columns, source: Source, id: Any, label: Any, nulls: str, i
         dropped=source.dropped,
     )
     # A reader that has dropped rows has dropped all.
-    return whole if keep is None else _only(whole, keep)
+    if keep is None:
+        return whole
+    has_id = ~keep if id_gaps is None else ~keep & ~id_gaps
+    return replace(_only(whole, keep), dropped_ids=_ids_of(given_ids, has_id, whole.id_type))
 
 
 def _kept(choice: Choice, source: Source, preferences: Mapping[str, str] | None) -> list[str]:
@@ -312,6 +316,16 @@ def _only(table: Columns, keep: np.ndarray) -> Columns:
     )
 
 
+def _ids_of(given: np.ndarray | _core.TextColumn | None, rows: np.ndarray, id_type: IdType) -> Any:
+    """Of dropped rows: what is no id is left out, too."""
+    if given is None:
+        return None
+    if isinstance(given, _core.TextColumn):
+        return given.selected(rows).to_list()
+    ids = given[rows]
+    return encoded(whole_numbers(ids[ids == np.floor(ids)] if ids.dtype.kind == "f" else ids), id_type)
+
+
 def only_rows(table: Columns, keep: np.ndarray) -> Columns:
     return replace(
         table,
@@ -321,4 +335,5 @@ def only_rows(table: Columns, keep: np.ndarray) -> Columns:
         ids=None if table.ids is None else table.ids[keep],
         labels=None if table.labels is None else table.labels.selected(keep),
         dropped=None,
+        dropped_ids=None,
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._ids import Ids, as_ids
+from ._ids import Ids, IdType, as_ids, decoded
 from ._queries import Where
 from ._reports import WriteResult
 from ._schema import Schema
@@ -28,6 +28,31 @@ class WriteOptions(NamedTuple):
 
 def written(index: _core.Index, steps: Sequence[Step], options: WriteOptions) -> WriteResult:
     return WriteResult(**_core.write(index, steps_of(steps, index), *options))
+
+
+#: Which of some ids, as the extension has them, are in the index.
+Contains = Callable[[np.ndarray | list[str]], np.ndarray]
+
+
+def with_dropped(result: WriteResult, steps: Sequence[Step], id_type: IdType, contains: Contains) -> WriteResult:
+    """Adds what has become of rows that nulls="drop" left out, after all steps were written."""
+    tables = [(step.kind, step.rows) for step in steps if isinstance(step.rows, Columns)]
+    num_dropped = sum(rows.num_dropped for _, rows in tables)
+    upserted = [rows.dropped_ids for kind, rows in tables if kind == "upsert" and rows.dropped_ids is not None]
+    kept = set().union(*(step.distinct_ids() for step in steps if upserted and isinstance(step.rows, Columns)))
+    dropped = list(dict.fromkeys(id for ids in upserted for id in _listed(ids) if id not in kept))
+    if not dropped:
+        return replace(result, rows_dropped=num_dropped)
+    ids: np.ndarray | list[str] = dropped if id_type == "text" else np.array(dropped, dtype=np.int64)
+    is_there = contains(ids)
+    shown = ids if isinstance(ids, list) else decoded(ids, id_type).tolist()
+    return replace(
+        result, rows_dropped=num_dropped, unchanged_ids=tuple(id for id, there in zip(shown, is_there) if there)
+    )
+
+
+def _listed(ids: np.ndarray | list[str]) -> list[Any]:
+    return ids if isinstance(ids, list) else ids.tolist()
 
 
 def rows_to_erase(names: _core.Index, ids: Ids | None, where: Where) -> np.ndarray | list[str] | _core.Filter:

@@ -445,6 +445,30 @@ def test_rows_that_are_left_out_keep_the_numbers_of_the_others():
         culmen.Index.build({"a": [None, float("nan")]}, nulls="drop")
 
 
+@pytest.mark.parametrize(
+    "id_type, ids", [("int64", [3, 5, 9]), ("uint64", [3, 2**63 + 5, 9]), ("text", ["c", "e", "i"])]
+)
+def test_upserts_name_the_ids_whose_new_rows_were_left_out(tmp_path, id_type, ids):
+    rows = {"id": np.array(ids[:2], "u8") if id_type == "uint64" else ids[:2], "a": [1.0, 2.0]}
+    culmen.ShardedIndex.build(rows, tmp_path / "s", ["a"], shards=3, id="id", id_type=id_type)
+    dropped = {"id": [ids[0], ids[1], ids[2], None, ids[0]], "a": [None, float("inf"), None, 1.0, None]}
+    with culmen.ShardedIndex.open(tmp_path / "s", writable=True) as shards:
+        for index in (culmen.Index.build(rows, ["a"], id="id", id_type=id_type), shards):
+            result = index.upsert(dropped, nulls="drop")
+            assert (result.inserted, result.replaced, result.rows_dropped) == (0, 0, 5)
+            assert result.unchanged_ids == tuple(ids[:2])
+            assert [row["a"] for row in index.get(ids[:2])] == [1, 2]
+            with index.batch() as batch:
+                batch.upsert(dropped, nulls="drop")
+                batch.upsert({"id": [ids[1]], "a": [7.0]})
+                batch.insert({"id": [ids[2]], "a": [None]}, nulls="drop")
+            assert (batch.result.rows_dropped, batch.result.unchanged_ids) == (6, (ids[0],))
+            plain = index.upsert({"id": ids, "a": [4.0, 5.0, 6.0]}, nulls="drop")
+            assert (plain.rows_dropped, plain.unchanged_ids) == (0, ())
+            if isinstance(index, culmen.Index):
+                assert index.rows_dropped == 11
+
+
 def test_errors_name_rows_by_their_numbers_before_others_were_left_out():
     table = {"id": [4, 5, 6, 7], "a": [None, 1.0, None, 1e300]}
     for id in (None, "id"):

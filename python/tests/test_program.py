@@ -3,6 +3,7 @@
 import datetime
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import sys
@@ -58,6 +59,19 @@ def test_reads_parquet_and_arrow(tmp_path, ending):
     result, wanted = index.search([1, -0.3], 3000), expected.search([1, -0.3], 3000)
     assert result.ids.tolist() == wanted.ids.tolist() and result.scores.tolist() == wanted.scores.tolist()
     assert result.labels == wanted.labels
+
+
+def test_inspect_names_the_file_that_was_converted(tmp_path):
+    file, directory = tmp_path / "some hotels.parquet", tmp_path / "index"
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1.0, 2.5], "city": ["x", "y"]}), file)
+    seen = run("inspect", file)
+    assert seen.returncode == 0, seen.stderr
+    assert seen.stdout.startswith(f"{file}: 2 rows, ") and ".csv" not in seen.stdout
+    words = shlex.split(seen.stdout.splitlines()[-1])
+    assert words[:5] == ["culmen", "build", str(file), "-o", "some hotels.index"]
+    words[4] = str(directory)
+    assert run(*words[1:]).returncode == 0
+    assert len(culmen.Index.open(directory)) == 2
 
 
 def test_takes_paths_that_are_no_utf8(tmp_path):

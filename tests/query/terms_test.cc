@@ -293,6 +293,9 @@ TEST(Terms, AreReadAsTheyAreWritten) {
 TEST(Terms, SayWhatIsWrongWithTheirText) {
   const Index index = shop();
   const auto fault = [&](const std::string& text) { return refusal_of([&] { (void)index.terms(text); }); };
+  EXPECT_NE(
+      fault("decay(day, '2024-10-04', '30 days')").find("of dates it counts days, of timestamps seconds"),
+      std::string::npos);
   EXPECT_NE(fault("near(price)").find("position 11: expected `,`"), std::string::npos)
       << fault("near(price)");
   EXPECT_NE(fault("closeness(price, 1)").find("there is no function closeness; known: near"),

@@ -67,6 +67,42 @@ Collected collect_csv(std::string_view text, const ReadOptions& options, const B
   return collected;
 }
 
+TEST(Batches, NameTheIdsOfTheRowsThatTheyDrop) {
+  const std::string text = "id,a\n7,1\n8,\n18446744073709551615,nan\n9,2\n,3\n10,4\n11,inf\n12,\n";
+  const auto options_of = [](IdType type) {
+    ReadOptions options;
+    options.schema = Schema{.attributes = {{"a"}}, .id_name = "id", .id_type = type};
+    options.nulls = NullPolicy::drop;
+    return options;
+  };
+  using Dropped = std::vector<std::string>;
+  for (const IdType type : {IdType::uint64, IdType::text}) {
+    ReadOptions options = options_of(type);
+    Dropped dropped, batches;
+    options.on_dropped_row = [&](std::int64_t id, std::string_view name) {
+      dropped.push_back(type == IdType::text ? std::string(name) : id_text(id, type));
+    };
+    const auto take = [&](const TableBatch& /*batch*/) {
+      std::string ids;
+      for (const std::string& id : dropped) ids += id + " ";
+      batches.push_back(ids);
+      dropped.clear();
+    };
+    const auto in_batches = [&](std::size_t batch_rows) {
+      batches.clear();
+      io::MemorySource source(text);
+      io::read_csv_in_batches(source, "t.csv", options, ',', {.batch_rows = batch_rows}, take,
+                              io::kBatchTuning);
+      return batches;
+    };
+    EXPECT_EQ(in_batches(1), (Dropped{"", "8 18446744073709551615 ", "", "11 12 "}))
+        << "rows behind the last that is kept are a batch of their own";
+    EXPECT_EQ(in_batches(100), (Dropped{"8 18446744073709551615 11 12 "}));
+    EXPECT_EQ(parse_csv(text, "t.csv", options).num_dropped_rows, 5U);
+    EXPECT_EQ(dropped, (Dropped{"8", "18446744073709551615", "11", "12"}));
+  }
+}
+
 // Some rows to be dropped, some with labels of several lines.
 std::string odd_csv(int num_rows) {
   std::string text = "id,a,name,b\r\n";

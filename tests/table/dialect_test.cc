@@ -96,6 +96,22 @@ TEST(Dialect, WhatMayBeReadInTwoWaysIsAskedFor) {
   EXPECT_EQ(column_of(read(open[3], with({.decimal = ','})), 0), (Numbers{2.757, 3}));
 }
 
+TEST(Dialect, AMarkBetweenThousandsLeavesTheOtherForDecimals) {
+  const std::string text = "a,b\n\"2,757\",1\n\"3,005\",2\n";
+  EXPECT_EQ(column_of(read(text, with({.thousands = ','})), 0), (Numbers{2757, 3005}));
+  EXPECT_EQ(column_of(read("a;b\n2.757;0,5\n", with({.thousands = '.'})), 0), (Numbers{2757}));
+  EXPECT_EQ(column_of(read("a;b\n2.757;1\n", with({.thousands = '.'})), 0), (Numbers{2757}));
+  EXPECT_EQ(column_of(read("a;b\n2.757;1\n", with({.thousands = ','})), 0), (Numbers{2.757}));
+  EXPECT_EQ(remedy_in("a;b\n2.757;1\n", with({.thousands = '\''})), InputError::Remedy::give_decimal);
+}
+
+TEST(Dialect, AnArrayOfJsonIsNamed) {
+  const std::string says = "t.csv:1:1: expected CSV, found a JSON array (jq -c '.[]' makes JSON Lines of it)";
+  for (const std::string text : {"[{\"a\":1},{\"a\":2}]", "\xEF\xBB\xBF [\n  {\n    \"a\": 1}]\n"})
+    EXPECT_EQ(refusal_in(text), says);
+  EXPECT_EQ(names_of(read("[a],[{b\n1,2\n")), (Strings{"[a]", "[{b"}));
+}
+
 // One number of the file tells for all.
 TEST(Dialect, IdsAndLabelsThatAreTextsTellNothing) {
   const std::string text = "ip;x\n192.168.100.200;1.500\n192.168.100.201;2.25\n";

@@ -441,6 +441,49 @@ class UpsertTest(IndexCase):
             "upsert", "index", "new.csv", "--partial", "--expire", "a<9", code=2, says="--partial"
         )
 
+    def test_names_the_ids_whose_new_rows_are_dropped(self):
+        self.write("new.csv", "id,a,b\n2,,5\n3,7,7\n8,nan,1\n1,,1\n,1,1\n1,4,4\n")
+        for options in (["--atomic"], ["--batch", 100], ["--partial"]):
+            with self.subTest(options):
+                self.build()
+                if options == ["--partial"]:
+                    self.write("new.csv", "id,a\n2,\n3,7\n")
+                _, err = self.culmen("upsert", "index", "new.csv", "--nulls", "drop", *options)
+                self.assertIn(
+                    "for missing or infinite values\n  1 id keeps its row, since the new one was dropped: 2\n", err
+                )
+                self.assertEqual(self.table()[2], (2, -2))
+                self.verify()
+        self.build()
+        self.write("new.csv", "id,a,b\n2,,5\n1,inf,1\n")
+        version = self.info()["version"]
+        _, err = self.culmen("upsert", "index", "new.csv", "--nulls", "drop")
+        self.assertIn("  2 ids keep their rows, since the new ones were dropped: 1, 2\n", err)
+        self.assertEqual((self.table(), self.info()["version"]), (ROWS, version))
+        _, err = self.culmen("upsert", "index", "new.csv", "--nulls", "drop", "-q")
+        self.assertEqual(err, "")
+
+    def test_names_some_of_many_ids_over_shards_too(self):
+        rows = "".join(f"r{i:02},{i}\n" for i in range(30))
+        new = "id,a\n" + "".join(f"r{i:02},\n" for i in range(15, 45))
+        self.write("new.csv", new)
+        listed = ", ".join(f'"r{i}"' for i in range(15, 25))
+        for shards in ([], ["--shards", 3]):
+            self.write("old.csv", "id,a\n" + rows)
+            directory = f"index{len(shards)}"
+            self.culmen("build", "old.csv", "-o", directory, "--id", "id", *shards)
+            _, err = self.culmen("upsert", directory, "new.csv", "--nulls", "drop")
+            self.assertIn(f"15 ids keep their rows, since the new ones were dropped: {listed} and 5 more\n", err)
+
+    def test_a_file_without_some_columns_names_partial(self):
+        self.build()
+        self.write("new.csv", "id,a\n2,5\n")
+        self.refused(
+            "upsert", "index", "new.csv", code=2, says='no column "b"; the columns are "id", "a" (--partial keeps'
+        )
+        for wrong in (("insert", "index", "new.csv"), ("upsert", "index", "new.csv", "--id", "key")):
+            self.assertNotIn("--partial", self.culmen(*wrong, code=2)[1])
+
     def test_needs_ids(self):
         self.build()
         self.write("new.csv", "a,b\n1,1\n")

@@ -118,7 +118,12 @@ class CompletionTest(Case):
             )
             self.assertEqual((done.stdout.strip(), done.stderr), (expected, ""), typed)
         self.assertIn("bashcompinit", self.culmen("help", "--completion", "zsh")[0])
-        self.assertIn("-l rejects -d", self.culmen("help", "--completion", "fish")[0])
+        fish = self.culmen("help", "--completion", "fish")[0]
+        for name, takes_value in (("rejects", True), ("quiet", False), ("help", False), ("partial", False)):
+            lines = [line for line in fish.splitlines() if f" -l {name} -d" in line]
+            self.assertTrue(lines, name)
+            self.assertEqual({line.endswith(" -r") for line in lines}, {takes_value}, name)
+        self.assertNotIn(" -l name ", fish)  # of inspect, for the Python package
 
     def test_the_manual_page_has_all_commands_and_options(self):
         page = self.culmen("help", "--man")[0]

@@ -38,6 +38,18 @@ class DialectTest(Case):
         self.refused("build", "y.csv", "-o", "y.index", code=3, says="--header yes or --header no")
         self.assertIn("2 rows", self.culmen("build", "y.csv", "-o", "y.index", "--header", "no")[1])
 
+    def test_a_mark_between_thousands_settles_what_it_is_not(self):
+        self.write("q.csv", 'a,b\n"2,757",1\n"3,005",2\n')
+        self.refused("build", "q.csv", "-o", "q.index", code=3, says="--decimal point or --decimal comma")
+        self.culmen("build", "q.csv", "-o", "q.index", "--thousands", "comma")
+        self.assertIn("\n0,2757,1\n", self.culmen("export", "q.index")[0])
+
+    def test_json_that_is_no_json_lines_says_what_makes_some(self):
+        array = '[{"a": 1}, {"a": 2}]\n'
+        self.write("a.json", array)
+        for name in ("-", "a.json"):
+            self.refused("build", name, "-o", "a.index", code=3 if name == "-" else 2, stdin=array, says="jq -c '.[]'")
+
     def test_marks_that_cannot_be(self):
         self.write("p.csv", GERMAN)
         for option, mark in (("--delimiter", "x"), ("--decimal", "semicolon"), ("--thousands", "tab")):

@@ -4,6 +4,7 @@ The commands that change an index have tests of their own: cli_changes_test.py.
 """
 
 import csv
+import fcntl
 import gzip
 import io
 import json
@@ -17,6 +18,7 @@ import resource
 import signal
 import struct
 import subprocess
+import termios
 import time
 import unittest
 from pathlib import Path
@@ -919,6 +921,47 @@ class WeightsTest(Case):
         stdin = (self.dir / "w.csv").read_text()
         self.assertEqual(self.rows("--weights-file", "-", "-k", 2, stdin=stdin), found)
 
+    def test_rows_of_a_file_may_have_their_own_filter_k_and_minimum(self):
+        self.build_numbers([[i, i % 3, 0] for i in range(20)])
+        expected = [["19", "16"], ["18", "15", "12"], ["19", "18"], ["19"]]
+        lines = [
+            {"a": 1, "where": "b = 1", "k": 2},
+            {"a": 1, "where": "b = 0 and a > 10", "min_score": 11},
+            {"a": 1, "b": 0, "min_score": 18},
+            {"a": 1, "k": 1, "min_score": 5},
+        ]
+        self.write("w.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+        self.write("w.csv", 'where,a,k,min_score\nb = 1,1,2,\n"b = 0 and a > 10",1,,11\n,1,,18\n"",1,1,5\n')
+        for file in ("w.jsonl", "w.csv"):
+            found = self.rows("--weights-file", file)
+            self.assertEqual([[r["id"] for r in found if r["query"] == str(q)] for q in (1, 2, 3, 4)], expected)
+            found = self.rows("--weights-file", file, "--where", "a < 19", "-k", 1)
+            self.assertEqual([r["id"] for r in found], ["16", "13", "18", "18", "18"])
+        piped = self.rows("--weights-file", "-", stdin=(self.dir / "w.jsonl").read_text())
+        self.assertEqual(len(piped), 8)
+
+    def test_an_attribute_called_as_a_setting_has_weights(self):
+        self.build_numbers([[1, 5, 0], [2, 4, 0]], names=("k", "where", "c"))
+        self.write("w.csv", "k,where\n0,1\n1,0\n")
+        self.assertEqual([row["id"] for row in self.rows("--weights-file", "w.csv")], ["0", "1", "1", "0"])
+
+    def test_settings_that_cannot_be(self):
+        self.build_numbers([[1, 5, 0]])
+        ask = ("query", "index", "--weights-file", "w.csv")
+        for text, code, says in (
+            ("a,k\n1,0\n", 2, "w.csv:2: k is 0"),
+            ("a,k\n1,2.5\n", 3, 'w.csv:2:2: expected an integer in column "k"'),
+            ("a,where\n1,a >\n", 2, "w.csv:2: "),
+            ("a,where\n1,a > 1\n1,z > 1\n", 2, "w.csv:3: "),
+            ("a,min_score\n1,x\n", 3, "w.csv:2:2: expected a number"),
+            ("a,limit\n1,2\n", 2, "no attribute is called 'limit'; the attributes are a, b, c, and a row may have"),
+        ):
+            with self.subTest(text):
+                self.write("w.csv", text)
+                self.refused(*ask, code=code, says=says)
+        self.write("w.jsonl", '{"a": 1}\n{"b": 1, "k": 1}\n')
+        self.assertEqual(len(self.rows("--weights-file", "w.jsonl")), 2)
+
     def test_an_npy_file_asks_by_position(self):
         self.build_numbers([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
         write_npy(self.dir / "w.npy", [[2, 0, 1], [-1, 0, 3]])
@@ -1247,16 +1290,17 @@ class FormatsTest(Case):
 
 
 class TerminalTest(Case):
-    def on_terminal(self, *arguments, stdout=False, stderr=False, feed=None):
+    def on_terminal(self, *arguments, stdout=False, stderr=False, feed=None, width=0, env=None):
         """Runs the program with a terminal as stdout or stderr; returns what the terminal got, and the rest."""
         main, worker = pty.openpty()
+        fcntl.ioctl(worker, termios.TIOCSWINSZ, struct.pack("4H", 24, width, 0, 0))
         process = subprocess.Popen(
             [PROGRAM, *arguments],
             cwd=self.dir,
             stdin=subprocess.PIPE,
             stdout=worker if stdout else subprocess.PIPE,
             stderr=worker if stderr else subprocess.PIPE,
-            env={**os.environ, "TERM": "xterm"},
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "", **(env or {})},
         )
         os.close(worker)
         if feed:
@@ -1277,6 +1321,27 @@ class TerminalTest(Case):
         shown, err = self.on_terminal("query", "index", "-w", "rating=1", stdout=True)
         self.assertTrue(shown.startswith("rank  id  score  label"), shown)
         self.assertRegex(err, r"\A\d of 4 rows scored \(\d+ %\), .* engine \w+\n\Z")
+
+    def test_a_table_fits_the_terminal(self):
+        names = [f"column{i}" for i in range(12)]
+        note = "A hotel with a name of more than forty letters by the sea"
+        self.write("wide.csv", ",".join(["id", "note", *names]) + "\n" + ",".join(["1", note, *"123456789012"]) + "\n")
+        self.culmen("build", "wide.csv", "-o", "index", "--id", "id")
+        ask = ("query", "index", "-w", "column9=1")
+        full, _ = self.on_terminal(*ask, stdout=True)
+        self.assertGreater(len(full.splitlines()[0]), 120)
+        for width in (60, 80, 100):
+            shown, err = self.on_terminal(*ask, stdout=True, width=width)
+            self.assertLessEqual(max(map(len, shown.splitlines())), width)
+            self.assertIn("column9", shown)
+            left_out = re.search(rf"not shown in {width} columns: (.*) \(--show chooses\)\n", err)[1].split(", ")
+            for name in names:
+                self.assertEqual(name in shown.split(), name not in left_out)
+        narrow, err = self.on_terminal(*ask, stdout=True, env={"COLUMNS": "60"}, width=200)
+        self.assertEqual(narrow, self.on_terminal(*ask, stdout=True, width=60)[0])
+        self.assertEqual(self.on_terminal(*ask, "--quiet", stdout=True, width=60), (narrow, ""))
+        self.assertEqual(self.on_terminal(*ask, "--show", ",".join([*names, "note"]), stdout=True, width=60)[0], full)
+        self.assertEqual(self.culmen(*ask, "--format", "table", env={**os.environ, "COLUMNS": "60"})[0], full)
 
     def test_quiet_leaves_the_summary_out(self):
         self.build_hotels()
