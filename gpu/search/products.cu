@@ -27,6 +27,8 @@ constexpr std::uint32_t kTilesAhead = 32;
 constexpr std::uint32_t kSlices = 8;
 // While one part of a tile is multiplied, the next is copied.
 constexpr std::uint32_t kStages = 2;
+// A warp finds what it has offered when there are so many rows: more would not fit into the shared memory of small cards.
+constexpr std::uint32_t kOffersAtOnce = 16;
 
 // Where the numbers of queries are: in shared memory while a block goes through rows, or copied with each part.
 enum class QueryNumbers { kept, copied };
@@ -62,7 +64,8 @@ __device__ inline void wait_for_copies() {
 
 struct Segment {
   const Half* numbers;  // of its first row
-  std::uint32_t leaf, first_row, num_rows;
+  std::uint32_t leaf;
+  std::uint16_t first_row, num_rows;  // a leaf has 4,096 at most
   HalfLeaf lengths;
 };
 
@@ -70,7 +73,7 @@ struct Segment {
 struct Offer {
   float product;
   std::uint32_t leaf;
-  std::uint16_t row, query;  // a leaf has 4,096 rows at most
+  std::uint16_t row, query;
 };
 
 struct BlockShared {
@@ -81,9 +84,12 @@ struct BlockShared {
   std::uint8_t reached[kTilesAhead];
   // What sums begin with, in the tile that is multiplied and in the next, as the lanes have them (multiply_add).
   float4 starts[2][kTileQueries / 2];
-  Offer offers[kWarps][2 * kWarpSize];
+  Offer offers[kWarps][kOffersAtOnce + kWarpSize];
 };
 static_assert(kTilesAhead == 32);
+// The smallest card that limits_test has.
+static_assert(kStages * stage_numbers(QueryNumbers::copied, 32) * sizeof(Half) + sizeof(BlockShared) <=
+              62'976);
 
 // By a warp: finds the rows that it has offered, a lane each. Not inlined: it would take registers from sums.
 template <typename T>
@@ -218,14 +224,15 @@ class Products {
 
   __device__ Segment segment(std::uint32_t number, bool exists) const {
     const std::uint32_t position = step_.place(min(number, num_segments_ - 1) / segments_each_);
+    const std::uint32_t first_row = number % segments_each_ * kSegmentRows;
     Segment of = {
-        nullptr, __ldg(mirror_.leaf_order + position), number % segments_each_ * kSegmentRows, 0, {}};
+        nullptr, __ldg(mirror_.leaf_order + position), static_cast<std::uint16_t>(first_row), 0, {}};
     const std::uint32_t all =
         min(mirror_.leaves[of.leaf].num_rows, static_cast<std::uint32_t>(mirror_.leaf_rows));
-    if (exists && number < num_segments_ && of.first_row < all)
-      of.num_rows = min(all - of.first_row, kSegmentRows);
+    if (exists && number < num_segments_ && first_row < all)
+      of.num_rows = static_cast<std::uint16_t>(min(all - first_row, kSegmentRows));
     of.numbers = mirror_.half.rows +
-                 (mirror_.first_row(of.leaf) + (of.num_rows == 0 ? 0 : of.first_row)) * mirror_.half.stride;
+                 (mirror_.first_row(of.leaf) + (of.num_rows == 0 ? 0 : first_row)) * mirror_.half.stride;
     of.lengths = mirror_.half.leaves[of.leaf];
     return of;
   }
@@ -307,7 +314,7 @@ class Products {
     for (std::uint32_t s = 0; s < kSegments; ++s) {
       const Segment& of = segment_of(tile, s);
       const Half* from = of.numbers + at;
-      const std::uint32_t last = max(of.num_rows, 1u) - 1;
+      const std::uint32_t last = max(std::uint32_t{of.num_rows}, 1u) - 1;
 #pragma unroll
       for (std::uint32_t r = 0; r < kSegmentRows; r += kRowsOfCopy) {
         if (kSegmentRows % kRowsOfCopy != 0 && first + r >= kSegmentRows) break;
@@ -408,7 +415,7 @@ class Products {
           sum - *start_of(tile, q), of.leaf, static_cast<std::uint16_t>(of.first_row + row),
           static_cast<std::uint16_t>(q)};
     num_offers_ += __popc(offering);
-    if (num_offers_ >= kWarpSize) take_offers(num_offers_ - kWarpSize);
+    if (num_offers_ >= kOffersAtOnce) take_offers(num_offers_ - min(num_offers_, kWarpSize));
   }
 
   // By a warp: finds the rows that it has offered, but for the first `left`.
