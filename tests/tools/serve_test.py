@@ -809,7 +809,7 @@ class ServeDescriptionTest(ServeCase):
         _, _, answer = self.ask("POST", "/search", {"nonsense": 1})
         listed = answer["error"]["message"].split("it may have ")[1]
         self.assertEqual(set(listed.split(", ")), known)
-        for cursor in ("9.5,-7", "-1e-7,18446744073709551615", '1,"a,b"', "1,two\nlines", "1,"):
+        for cursor in ("9.5,-7", "-1e-7,18446744073709551615", '1,"a,b"', "1,two\nlines", '1,""'):
             self.fits({"weights": {}, "after": cursor}, {"$ref": "#/components/schemas/Question"}, "a question")
 
     def test_metrics_are_in_the_text_format(self):
