@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "base/for_each.h"
@@ -26,14 +27,10 @@ LeafPages::LeafPages(const Snapshot& tree, Loading loading)
   pages_.reserve(tree.num_leaves + tree.num_leaves / 4);
   pages_.resize(tree.num_leaves);
   loading == Loading::whole ? read_pages(tree) : number_pages(*tree.filed_tree);
-  std::vector<std::uint32_t> counts(partitions_.size());
-  for (const LeafPage& page : pages_) ++counts[page.partition];
   for (std::uint32_t partition = 0; partition < partitions_.size(); ++partition) {
-    partitions_[partition].reserve(counts[partition]);
-    if (counts[partition] > 0) --num_empty_partitions_;
-    partition_room_[partition] = 2 * std::size_t{counts[partition]};
+    if (!partitions_[partition].empty()) --num_empty_partitions_;
+    let_partition_double(partition);
   }
-  for (PageNumber page = 0; page < pages_.size(); ++page) partitions_[pages_[page].partition].push_back(page);
 }
 
 void LeafPages::read_pages(const Snapshot& tree) {
@@ -43,18 +40,25 @@ void LeafPages::read_pages(const Snapshot& tree) {
     pages_[page].partition = tree.leaf(leaves[page]).partition;
     set_first(tree, static_cast<PageNumber>(page));
   });
+  for (PageNumber page = 0; page < pages_.size(); ++page) partitions_[pages_[page].partition].push_back(page);
 }
 
+// The only pass over all pages: of a large index it is most of what a small change costs.
 void LeafPages::number_pages(const FiledTree& tree) {
-  std::uint32_t slot = 0;
-  for (const std::uint32_t partition : partition_order_)
-    for (std::uint32_t n = 0; n < tree.leaves_of_partition[partition]; ++n, ++slot) {
+  PageNumber number = 0;
+  for (const std::uint32_t partition : partition_order_) {
+    std::vector<PageNumber>& pages = partitions_[partition];
+    pages.resize(tree.leaves_of_partition[partition]);
+    std::iota(pages.begin(), pages.end(), number);
+    for (const PageNumber slot : pages) {
       LeafPage& page = pages_[slot];
       page.slot = slot;
       page.partition = partition;
       page.parent = kUnknownPage;
-      page.has_first = false;
+      page.first_order = LeafPage::kNotRead;
     }
+    number += static_cast<PageNumber>(pages.size());
+  }
 }
 
 std::vector<std::uint32_t> LeafPages::slots() const {
@@ -68,12 +72,11 @@ void LeafPages::set_first(const Snapshot& s, PageNumber page) {
   LeafPage& leaf = pages_[page];
   leaf.first_order = order_at(s, leaf.slot, 0);
   leaf.first_id = s.leaf_ids(leaf.slot)[0];
-  leaf.has_first = true;
 }
 
 LeafPages::FirstRow LeafPages::first_row(const Snapshot& s, PageNumber page) const {
   const LeafPage& leaf = pages_[page];
-  if (leaf.has_first) return {leaf.first_order, leaf.first_id};
+  if (leaf.first_order != LeafPage::kNotRead) return {leaf.first_order, leaf.first_id};
   return {order_at(s, leaf.slot, 0), s.leaf_ids(leaf.slot)[0]};
 }
 

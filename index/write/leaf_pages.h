@@ -14,15 +14,17 @@
 
 namespace culmen {
 
+// A large index has millions of them.
 struct LeafPage {
   std::uint32_t slot = 0;
   PageNumber parent = kNoPage;
   std::uint32_t partition = 0;
   std::uint32_t num_erased = 0;  // since its bounds were last computed
   // No row of the page precedes this one, except in the first page of a partition.
-  std::uint64_t first_order = 0;
+  std::uint64_t first_order = 0;  // kNotRead: that row was never needed, and is the first of the leaf
   std::int64_t first_id = 0;
-  bool has_first = true;  // false: it was never needed, and is the first row of the leaf
+
+  static constexpr std::uint64_t kNotRead = ~std::uint64_t{0};  // no order
 
   bool is_free() const { return parent == kNoPage; }  // its number, in a tree
 };
