@@ -180,7 +180,9 @@ void SpanLoad::copy_labels(const LeafTarget& leaves, const Rows& rows, const std
     const std::size_t leaf = leaves.first_leaf + i;
     const auto row_of = [&](std::uint64_t r) { return number_of[row_at[start_of[i] + r]]; };
     const auto label = [&](std::uint64_t r) { return labels_[row_of(r)]; };
-    const auto refuse = [&](std::size_t r, const std::string& problem) { throw RowError(row_of(r), problem); };
+    const auto refuse = [&](std::size_t r, const std::string& problem) {
+      throw RowError(row_of(r), problem);
+    };
     write_labels(*snapshot_.arena, leaf, snapshot_.leaf(leaf).num_rows, label, refuse);
   });
 }
