@@ -42,8 +42,9 @@ class ByteWriter {
 
  private:
   void append(const void* data, std::size_t size) {
-    const auto* first = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), first, first + size);
+    if (size == 0) return;
+    bytes_.resize(bytes_.size() + size);
+    std::memcpy(bytes_.data() + bytes_.size() - size, data, size);
   }
 
   std::vector<std::byte> bytes_;
