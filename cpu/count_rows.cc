@@ -65,8 +65,8 @@ class Counter {
     const NodeRef node = session_.keep(snapshot_.node(slot));
     Frontier::Bounds highest{}, highest_negated{};
     if (!all_score_more) {
-      highest = bounds_of_children(snapshot_, query_, slot, stats_);
-      highest_negated = lowest_is_known() ? bounds_of_children(snapshot_, negated_, slot, stats_) : kNoBounds;
+      highest = bounds_of_children(snapshot_, query_, slot);
+      highest_negated = lowest_is_known() ? bounds_of_children(snapshot_, negated_, slot) : kNoBounds;
     }
     std::vector<Below> children;
     for (auto left = children_to_visit(query_.filter, snapshot_, slot); left != 0; left &= left - 1) {
@@ -99,7 +99,8 @@ class Counter {
       if (is_behind(highest, snapshot_.leaf(leaf).min_id)) return 0;
       all_score_more = lowest_is_known() && lowest_score(maxima, minima) > place_.score;
     }
-    const Verdict verdict = filter_.is_everything() ? Verdict::all : filter_.test<T>(snapshot_, leaf, stats_);
+    const Verdict verdict =
+        filter_.is_everything() ? Verdict::all : filter_.test<T>(snapshot_, leaf, ignored_);
     if (verdict == Verdict::none) return 0;
     if (all_score_more) return verdict == Verdict::all ? num_rows : filter_.num_passing();
     return count_scored(leaf, num_rows, verdict);
@@ -131,9 +132,6 @@ class Counter {
       const auto [row_score, row] = scored[i];
       count += row_score > place_.score || ids[row] < place_.id ? 1 : 0;
     }
-    ++stats_.leaves_visited;
-    stats_.rows_scored += num_rows;
-    stats_.bytes_touched += num_rows * query_.terms.size() * sizeof(T);
     return count;
   }
 
@@ -143,7 +141,7 @@ class Counter {
   const ResolvedQuery& negated_;
   const Cursor place_;
   LeafFilter filter_;
-  SearchStats stats_;  // nobody asks for them yet
+  SearchStats ignored_;  // what filters count
 };
 
 // What is below the root's children, on all threads.

@@ -436,7 +436,8 @@ class Products {
   const BatchRef& batch_;
   const SweepRef& sweep_;
   BlockShared& shared_;
-  __half* stages_;  // [kStages] of stage_numbers: rows, then queries. Kept ones are behind them
+  // [kStages] of stage_numbers, rows and then queries; after these the numbers that are kept.
+  __half* stages_;
   std::uint32_t num_queries_, num_parts_;
   GrowingStep step_ = {};
   std::uint32_t segments_each_ = 0, num_segments_ = 0;

@@ -35,8 +35,8 @@ enum class Engine : std::uint8_t {
 
 struct SearchOptions {
   Engine engine = Engine::automatic;
-  // Threads for a scan (also if automatic falls back to one), for gta, for counting rows, and for the queries of a batch. bounded and ta
-  // answer a single query on one thread. No effect on a GPU.
+  // Threads for a scan (also if automatic falls back to one), for gta, for counting rows, and for the queries of a
+  // batch. bounded and ta answer a single query on one thread. No effect on a GPU.
   int num_threads = kAllCores;
   // Of the table that the index holds a part of (culmen/statistics.h). Ranges, and the refusal of overflow, are then the
   // table's. Null: the index's own. It must live until the call returns.

@@ -16,6 +16,7 @@ from ._dialect import CsvDialect, RejectedRow
 from ._errors import InvalidArgument
 from ._files import Path, Paths, as_bytes, read_files
 from ._ids import Ids, IdType
+from ._lookups import look_up
 from ._progress import Progress
 from ._queries import ALL_CORES, Where, check_integer
 from ._reports import RecoveryInfo, RepairReport, WriteResult
@@ -410,10 +411,7 @@ class Index(Searchable):
 
     def _write(self, steps: Sequence[Step], options: WriteOptions) -> WriteResult:
         def contains(ids: np.ndarray | list[str]) -> np.ndarray:
-            kinds = self._schema.field_kinds
-            return (
-                self._handle.look_up_texts(ids, kinds) if isinstance(ids, list) else self._handle.look_up(ids, kinds)
-            )[1]
+            return look_up(self._handle, ids, self._schema.field_kinds)[1]
 
         result = with_dropped(written(self._handle, steps, options), steps, self._schema.id_type, contains)
         self._dropped += result.rows_dropped

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from ._errors import InvalidArgument, short_repr
 from ._ids import Ids, as_ids, decoded, is_one_id
 from ._result import Row
@@ -17,6 +18,11 @@ from ._values import named_rows
 LookUp = Callable[[np.ndarray | list[str]], tuple[Any, np.ndarray]]
 
 _MOST_NAMED = 10
+
+
+def look_up(handle: _core.Index, ids: np.ndarray | list[str], field_kinds: str) -> tuple[Any, np.ndarray]:
+    """As LookUp, in an index."""
+    return handle.look_up_texts(ids, field_kinds) if isinstance(ids, list) else handle.look_up(ids, field_kinds)
 
 
 def get(given: int | str | Ids, schema: Schema, look_up: LookUp, allow_missing: bool) -> Any:

@@ -277,8 +277,7 @@ class Searchable(Tabular):
         """
 
         def look_up(ids: Any) -> Any:
-            of_type = self._handle.look_up_texts if isinstance(ids, list) else self._handle.look_up
-            return of_type(ids, self._schema.field_kinds)
+            return _lookups.look_up(self._handle, ids, self._schema.field_kinds)
 
         return _lookups.get(id, self._schema, look_up, allow_missing)
 

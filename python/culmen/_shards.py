@@ -27,6 +27,7 @@ import numpy as np
 
 from . import _core
 from ._errors import Error, FormatError, IoError, NoIndex
+from ._lookups import look_up
 from ._schema import Schema
 from ._steps import Step, steps_of
 from ._writes import WriteOptions
@@ -184,8 +185,7 @@ class Shard:
 
     def look_up(self, version: Version, ids: np.ndarray | list[str], field_kinds: str) -> tuple[Any, np.ndarray]:
         """The same, and bool, True for each id whose row is here."""
-        index = self.at(version)
-        return index.look_up_texts(ids, field_kinds) if isinstance(ids, list) else index.look_up(ids, field_kinds)
+        return look_up(self.at(version), ids, field_kinds)
 
     def contains(self, version: Version, id: int | str) -> bool:
         index = self.at(version)
