@@ -6,14 +6,15 @@
 // Signs: all weights uniform in (0, 1]; each with a sign of its own, both signs in each question; one attribute's
 // negative. A line for each kind, number of attributes, signs and k: microseconds (median, 95 % quantile) of one
 // question on one thread (`bounded`) and as `auto` answers it on all, the leaves visited and the share of the rows
-// scored (medians); with a GPU also of one question and of a batch of B in one call. Prints first the time to read all
-// columns once, with all threads, and the bytes of the index besides values and ids. Some answers are compared with
-// those of `scan`.
+// scored (medians); with a GPU also of one question, and questions a second of a batch of B, all different, in one
+// call from host to host, with answers in arrays. Prints first the time to read all columns once, with all threads, and
+// the bytes of the index besides values and ids. Some answers are compared with those of `scan`.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,7 @@ struct Settings {
   std::vector<std::string> signs = {"positive", "mixed"};
   std::vector<std::size_t> ks = {16, 128, 1000};
   int questions = 100;
-  std::size_t batch = 4096;
+  std::size_t batch = 16'384;
 };
 
 Settings parse(int argc, char** argv) {
@@ -123,17 +124,32 @@ std::vector<Query> draw_questions(std::size_t count, int dims, const std::string
   return questions;
 }
 
-// batch: one question or more; the first ones are also asked one at a time.
+// The weights of a batch of questions with one k, row after row.
+std::vector<double> joined_weights(const std::vector<Query>& questions) {
+  std::vector<double> weights;
+  for (const Query& query : questions)
+    weights.insert(weights.end(), query.weights.begin(), query.weights.end());
+  return weights;
+}
+
+// batch: one question or more, asked in one call that takes a matrix and writes into arrays.
 int measure_on_gpu(const Index& index, const DeviceIndex& on_gpu, const std::vector<Query>& questions,
                    const std::vector<Query>& batch) {
   print_times(time_each(questions, [&](const Query& query) { return on_gpu.search(query); }));
-  std::vector<SearchResult> results;
-  const double us = median(times_us(3, [&] { results = on_gpu.search(batch); }));
+  const std::vector<double> weights = joined_weights(batch);
+  const QueryBatch all = {.weights = weights, .k = *batch.front().k};
+  BatchAnswers answers = on_gpu.search_batch(all);
+  const AnswerArrays arrays = {answers.ids, answers.scores, answers.counts};
+  const double us = median(times_us(5, [&] { on_gpu.search_batch(all, arrays); }));
   std::printf(" %11.0f", static_cast<double>(batch.size()) * 1e6 / us);
   constexpr std::size_t kChecked = 8;
   int wrong = on_gpu.search(questions.front()).hits != index.search(questions.front()).hits ? 1 : 0;
-  for (std::size_t q = 0; q < batch.size(); q += (batch.size() + kChecked - 1) / kChecked)
-    if (results[q].hits != index.search(batch[q]).hits) ++wrong;
+  for (std::size_t q = 0; q < batch.size(); q += (batch.size() + kChecked - 1) / kChecked) {
+    const std::vector<Hit> expected = index.search(batch[q]).hits;
+    const std::span<const std::int64_t> ids =
+        std::span(answers.ids).subspan(q * answers.k, answers.counts[q]);
+    if (!std::ranges::equal(expected, ids, {}, &Hit::id)) ++wrong;
+  }
   return wrong;
 }
 

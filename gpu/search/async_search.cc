@@ -87,8 +87,9 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
   const int num_attributes = view.snapshot->num_attributes();
   const QueryRoom room = query_room(num_attributes, options);
   const MirrorRef& mirror = view.mirror->ref();
-  const std::size_t at_once = queries_at_once(std::min(batch.num_queries, most_with_room(mirror, batch.k)),
-                                              room, batch.k, predicates.size(), context.max_scratch_bytes());
+  const std::size_t most = queries_at_once(std::min(batch.num_queries, most_with_room(mirror, batch.k)), room,
+                                           batch.k, predicates.size(), context.max_scratch_bytes());
+  const std::size_t at_once = part_size(batch.num_queries, most);
   const std::size_t part_bytes = predicates.size() + scratch_bytes(at_once, room, batch.k);
   const std::size_t most_swept =
       most_to_sweep(mirror, at_once, batch.k, context.max_scratch_bytes() - part_bytes);

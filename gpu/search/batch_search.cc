@@ -50,7 +50,8 @@ void BatchSearch::search(const MirrorView& view, std::span<const Query> queries,
   most_bytes += packed_stride(view.snapshot->num_attributes(), 0);
   const std::size_t fitting =
       std::min(std::max<std::size_t>(kMaxQueryBytes / most_bytes, 1), most_with_room(view.mirror->ref(), k));
-  const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / k, 1, std::min(kMaxQueries, fitting));
+  const std::size_t at_once =
+      part_size(positions.size(), std::clamp<std::size_t>(kMaxHits / k, 1, std::min(kMaxQueries, fitting)));
   for (std::size_t first = 0; first < positions.size(); first += at_once) {
     look_after_a_while(watch);
     const std::size_t count = std::min(at_once, positions.size() - first);

@@ -5,6 +5,7 @@
 
 #include "gpu/search/child_bound.cuh"
 #include "gpu/search/leaf_rows.cuh"
+#include "gpu/search/sweep.h"
 #include "gpu/search/warp_best.cuh"
 
 namespace culmen::gpu {
@@ -36,7 +37,8 @@ class DepthFirst {
   // nodes and leaves; again() continues it.
   __device__ bool run(std::uint64_t most_visits, ResultHeader& work) {
     begin(work);
-    walk([](int level) { return level == 0 ? 2 : 3; }, kAnyNumber, work);
+    const int most_leaves = first_leaves_each(mirror_, best_.k());
+    walk([most_leaves](int level) { return level == 0 ? most_leaves : 3; }, kAnyNumber, work);
     best_.restart();
     begin(work);
     return again(most_visits, work);

@@ -58,7 +58,7 @@ struct BatchCounters {
   std::uint32_t frontier_barrier, sweep_barrier;  // one for each kernel
   std::uint32_t next_item[2];  // by parity of the frontier's step, which clears the other for the next
   std::uint32_t num_repeats;   // of steps, each counted once for each query that needs it
-  std::uint32_t num_beyond;    // items of queries with more than SweepRef::most_of_query
+  std::uint32_t num_beyond;    // items of queries that have listed more than they may
   std::uint32_t num_items[kMaxLevels];  // of the frontier's list, by the level of the nodes expanded
 };
 

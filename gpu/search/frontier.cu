@@ -60,8 +60,10 @@ class Frontier {
       : mirror_(mirror), batch_(batch), sweep_(batch.sweep), memory_(memory) {}
 
   // Appends the children of nodes [first, end) of the list that reach their query's k-th score bound, at end + count,
-  // which all warps advance.
-  __device__ void expand(std::uint32_t first, std::uint32_t end, Part part, std::uint32_t& count) {
+  // which all warps advance. A query that has listed more than `most` items may be left to the sweep.
+  __device__ void expand(std::uint32_t first, std::uint32_t end, Part part, std::uint32_t most,
+                         std::uint32_t& count) {
+    most_listed_ = most;
     for_each(first, end, part, false, [&](std::uint32_t node) {
       const NodeRef ref = mirror_.node(node);
       const double bound = child_bound<kKind>(mirror_, query(), node, static_cast<int>(lane_));
@@ -199,12 +201,12 @@ class Frontier {
     num_waiting_ = 0;
   }
 
-  // By a lane. Returns true if the query has listed more than most_of_query items, and all such queries together more
+  // By a lane. Returns true if the query has listed more items than it may, and all such queries together more
   // than most_beyond: the first query of a sweep costs far more than each further one.
   __device__ bool is_too_much() const {
     if (listed_ == 0) return false;
     const std::uint32_t before = atomicAdd(&sweep_.queries[entry_].num_items, listed_);
-    if (before + listed_ <= sweep_.most_of_query) return false;
+    if (before + listed_ <= most_listed_) return false;
     return atomicAdd(&batch_.counters->num_beyond, listed_) + listed_ > sweep_.most_beyond;
   }
 
@@ -242,6 +244,7 @@ class Frontier {
   std::uint32_t entry_ = kNobody;  // of the query in memory_
   double kth_bound_ = 0;           // its k-th score bound
   std::uint32_t num_waiting_ = 0;
+  std::uint32_t most_listed_ = 0;
   std::uint32_t nodes_ = 0, leaves_ = 0, scored_ = 0, listed_ = 0;  // work for it since take_query()
 };
 
@@ -263,7 +266,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach)
   const auto expand = [&](std::int32_t level, Part part) {
     std::uint32_t& count = batch.counters->num_items[level];
     frontier.begin_step();
-    frontier.expand(first, end, part, count);
+    frontier.expand(first, end, part, level > 0 ? batch.sweep.most_of_query : batch.sweep.most_with_leaves,
+                    count);
     step_end.wait();  // all children are listed and counted
     return min(end + __ldcg(&count), batch.sweep.most_items);
   };

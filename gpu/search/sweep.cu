@@ -27,9 +27,9 @@ constexpr unsigned most_blocks_each(int steps) {
 }
 // Offers that are worth a barrier to score them: one for each thread.
 constexpr std::uint32_t kWorthScoring = kSweepThreads;
-// Bounds slots of the first step, at most: 8 times as many leaves as a walk has visited nodes and leaves. Slots are
+// Bounds slots of the first step, at most: 16 times as many leaves as a walk has visited nodes and leaves. Slots are
 // shuffled, so they are a sample of the whole table.
-constexpr std::uint32_t kFirstSlots = kSweepGrowth * kVisitsAlone / kFanOut;
+constexpr std::uint32_t kFirstSlots = 2 * kSweepGrowth * kVisitsAlone / kFanOut;
 // More than products lose by underflow.
 constexpr float kUnderflow = 0x1p-90F;
 constexpr std::uint32_t kPartsOfNode = kFanOut / kLeavesAtOnce;

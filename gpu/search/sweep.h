@@ -26,9 +26,8 @@
 namespace culmen::gpu {
 
 // Nodes and leaves that a walk visits before it hands its query over. With fewer, queries that prune descend twice;
-// with more, a batch waits for slow walks: 128, 256 and 512 gave 1.83, 1.50 and 1.11 million queries/s (64 M x 8
-// anti-correlated, k = 128, device to device, H100, 2026-11-25).
-inline constexpr std::uint32_t kVisitsAlone = 128;
+// with more, a batch waits for slow walks (docs/decisions/0021-sweeps.md).
+inline constexpr std::uint32_t kVisitsAlone = 64;
 // Tables of so many attributes that they have products are seldom walked to the end.
 inline constexpr std::uint32_t kVisitsBeforeProducts = 32;
 // The table has rows in half precision: instead of the sweep there is a product of matrices (products.cuh).
@@ -41,12 +40,16 @@ CULMEN_HOST_DEVICE inline bool begins_with_products(const MirrorRef& mirror) {
 }
 inline bool is_worth_a_sweep(const MirrorRef& mirror) {
   if (mirror.num_attributes > kMaxGroupedAttributes) return has_products(mirror);
-  return mirror.num_slots * static_cast<std::uint32_t>(kFanOut) >= 4 * kVisitsAlone;
+  return mirror.num_slots * static_cast<std::uint32_t>(kFanOut) >= 8 * kVisitsAlone;
 }
 // Items that the frontier lists for a query before it may leave it to the sweep: 1/128 of the leaves, which cost less
-// than the query's part of a sweep, and one node's children.
+// than the query's part of a sweep, and one node's children. Nodes foretell the leaves below them; once leaves are listed,
+// the sweep has to be worth more than what they still cost: 1/32, about the query's part of a sweep.
 inline std::uint32_t most_of_frontier(const MirrorRef& mirror) {
   return mirror.num_slots / 4 + 32;
+}
+inline std::uint32_t most_with_leaves(const MirrorRef& mirror) {
+  return has_products(mirror) ? most_of_frontier(mirror) : mirror.num_slots + 32;
 }
 // Items that all such queries list together, before the sweep takes them: 8 for each leaf. A sweep for few queries
 // costs no less.
@@ -98,10 +101,11 @@ struct SweepRef {
   HalfQuery* half_queries;  // [most]
   std::uint32_t most;       // queries; 0: none is handed over
   std::uint32_t capacity;
-  std::uint32_t most_items;     // at least `most`: the list begins with a root for each query
-  std::uint32_t most_of_query;  // as most_of_frontier()
-  std::uint32_t most_beyond;    // as most_beyond_it()
-  std::uint32_t visits_alone;   // as kVisitsAlone; 0: walks go on to their end
+  std::uint32_t most_items;        // at least `most`: the list begins with a root for each query
+  std::uint32_t most_of_query;     // as most_of_frontier()
+  std::uint32_t most_with_leaves;  // as most_with_leaves()
+  std::uint32_t most_beyond;       // as most_beyond_it()
+  std::uint32_t visits_alone;      // as kVisitsAlone; 0: walks go on to their end
 };
 
 // Each step of the sweep takes 7 times as many leaves as all steps before it, and begins with k rows found in those.
@@ -109,20 +113,30 @@ inline constexpr std::uint32_t kSweepGrowth = 8;
 constexpr std::uint32_t sweep_capacity(std::size_t k) {
   return static_cast<std::uint32_t>(k + k / 2) * kSweepGrowth + 256;
 }
-// Room in the frontier's list for each query, on average: 24 KiB for all levels. A query whose item does not fit is
-// left to the sweep.
-inline constexpr std::uint32_t kItemsEach = 2048;
+// More hits than these take more leaves to find, and lower bounds on the k-th score let more be listed.
+inline constexpr std::size_t kFewHits = 32;
+// Leaves of a level-1 node that a walk's first descent visits, for a k-th score bound.
+CULMEN_HOST_DEVICE inline int first_leaves_each(const MirrorRef& mirror, std::size_t k) {
+  if (has_products(mirror)) return 2;
+  if (k > kFewHits) return 8;
+  return mirror.num_attributes > 8 ? 4 : 2;
+}
+// Room in the frontier's list for each query, on average, of 12 bytes each for all levels. A query whose item does not
+// fit is left to the sweep.
+inline std::uint32_t items_each(const MirrorRef& mirror, std::size_t k) {
+  return k > kFewHits && !has_products(mirror) ? 4096 : 2048;
+}
 inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
   const std::size_t numbers = has_products(mirror)
                                   ? sizeof(HalfQuery) + mirror.half.stride * sizeof(Half)
                                   : static_cast<std::size_t>(mirror.num_attributes) * sizeof(float);
   const std::size_t of_frontier =
-      begins_with_products(mirror) ? 0 : kItemsEach * sizeof(FrontierItem) + sizeof(std::uint32_t);
+      begins_with_products(mirror) ? 0 : items_each(mirror, k) * sizeof(FrontierItem) + sizeof(std::uint32_t);
   const std::size_t bytes = sizeof(SweepQuery) + sweep_capacity(k) * sizeof(SeedRow) + numbers + of_frontier;
   return (bytes + 7) / 8 * 8;
 }
-// For all queries of a batch together: 16,800 with k = 16, or 10,000 with k = 128, can be handed over. The others
-// complete their walks.
+// For all queries of a batch together: 16,800 with k = 16, or 6,900 with k = 128, can be handed over. Larger batches are
+// answered in parts.
 inline constexpr std::size_t kMaxSweepBytes = 512 << 20;
 
 // A sweep for up to `most` queries in sweep_bytes_each() * most bytes, aligned to 16.
@@ -142,11 +156,12 @@ inline SweepRef make_sweep(const MirrorRef& mirror, std::byte* memory, std::size
   sweep.most = count;
   sweep.capacity = sweep_capacity(k);
   if (begins_with_products(mirror) || most == 0) return sweep;
-  take(sweep.items, most * kItemsEach);
+  take(sweep.items, most * items_each(mirror, k));
   if (!has_products(mirror)) take(sweep.weights, most * static_cast<std::size_t>(mirror.num_attributes));
   take(sweep.swept, most);
-  sweep.most_items = count * kItemsEach;
+  sweep.most_items = count * items_each(mirror, k);
   sweep.most_of_query = most_of_frontier(mirror);
+  sweep.most_with_leaves = most_with_leaves(mirror);
   sweep.most_beyond = most_beyond_it(mirror);
   sweep.visits_alone = has_products(mirror) ? kVisitsBeforeProducts : kVisitsAlone;
   return sweep;
@@ -159,10 +174,16 @@ inline std::size_t most_to_sweep(const MirrorRef& mirror, std::size_t num_querie
   return std::min(num_queries, std::min(most_bytes, kMaxSweepBytes) / sweep_bytes_each(mirror, k));
 }
 
-// Queries of a batch at once, so that there is room for all where most are handed over.
+// Queries of a batch at once, so that there is room for all where most are handed over: those without would walk to
+// their end, and all others wait for them.
 inline std::size_t most_with_room(const MirrorRef& mirror, std::size_t k) {
-  return has_products(mirror) ? kMaxSweepBytes / sweep_bytes_each(mirror, k)
-                              : std::numeric_limits<std::size_t>::max();
+  return is_worth_a_sweep(mirror) ? kMaxSweepBytes / sweep_bytes_each(mirror, k)
+                                  : std::numeric_limits<std::size_t>::max();
+}
+// Of `count` queries, 1 or more, in the fewest parts of at most `most`: how many each part has, the last perhaps fewer.
+inline std::size_t part_size(std::size_t count, std::size_t most) {
+  const std::size_t num_parts = (count + most - 1) / most;
+  return (count + num_parts - 1) / num_parts;
 }
 
 struct BatchRef;

@@ -29,6 +29,8 @@ class WarpBest {
         scale_(scale),
         kth_bound_(kth_bound) {}
 
+  __device__ std::uint32_t k() const { return k_; }
+
   // Rows must pass this to be appended.
   __device__ KthBound kth_bound() const { return kth_bound_; }
 

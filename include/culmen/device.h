@@ -143,7 +143,7 @@ class DeviceIndex {
   [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;
 
   // One result per query, in order, all of one version. A warp works on each query, so thousands are answered
-  // in the time of a few. A batch takes about 31 KiB of scratch memory per query for k = 16 and 52 KiB for k = 128, up
+  // in the time of a few. A batch takes about 31 KiB of scratch memory per query for k = 16 and 76 KiB for k = 128, up
   // to 512 MiB, and some for queries and counts. The memory is kept for the next batch.
   [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
                                                  const SearchOptions& options = {}) const;

@@ -83,7 +83,7 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
   batch.sweep.most_items =  // at least the roots fit
       std::min(batch.sweep.most_items, std::max(room.most_items, static_cast<std::uint32_t>(room.most)));
   if (room.most_of_query < kUnlimited) {
-    batch.sweep.most_of_query = room.most_of_query;
+    batch.sweep.most_of_query = batch.sweep.most_with_leaves = room.most_of_query;
     batch.sweep.most_beyond = 0;
   }
   visit_value_type(snapshot,
