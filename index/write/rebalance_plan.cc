@@ -127,7 +127,7 @@ bool RebalancePlanner::is_overgrown(const PartitionEdits& edited) const {
 // Returns false if the rows are too similar to be split.
 bool RebalancePlanner::split(const PartitionEdits& edited, PartitionPlan& plan) const {
   Repack repack;
-  repack.pages = tree_.pages.in_partition(edited.partition);
+  repack.pages = tree_.pages.in_partition(edited.partition).to_vector();
   for (std::size_t position = 0; position < repack.pages.size(); ++position)
     repack.edits.push_back(edit_at(edited, position));
   PartitionSplit split(tree_, located_, repack.edits);
