@@ -427,6 +427,14 @@ bool begins_like_json_array(std::string_view text) {
   return second != std::string_view::npos && begins_like_json_lines(text.substr(second)).value_or(false);
 }
 
+// sep=; alone in the first line.
+constexpr std::size_t kExcelBytes = 5;
+bool is_line_of_excel(std::string_view text) {
+  return text.starts_with("sep=") && text.size() > kExcelBytes &&
+         kDelimiters.find(text[kExcelBytes - 1]) != std::string_view::npos &&
+         (text[kExcelBytes] == '\n' || text[kExcelBytes] == '\r');
+}
+
 }  // namespace
 
 void check_dialect(const CsvDialect& dialect) {
@@ -602,6 +610,10 @@ FoundDialect find_dialect(const TextSample& sample, char usual, const ReadOption
   if (begins_like_json_array(text.text))
     throw_csv_fault(name, 1, 1, "expected CSV, found a JSON array (jq -c '.[]' makes JSON Lines of it)");
   if (text.text.starts_with(kByteOrderMark)) text.text.remove_prefix(kByteOrderMark.size());
+  if (is_line_of_excel(text.text))
+    throw_csv_fault(name, 1, 1,
+                    "expected a header line, found " + quote_excerpt(text.text.substr(0, kExcelBytes)) +
+                        ", which tells Excel the delimiter (tail -n +2 leaves the line out)");
   const FindIn find = [&](const ReadOptions& in, const RefusedLines& refused) {
     return find_in_csv(text, usual, in, name, refused);
   };
