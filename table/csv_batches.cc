@@ -243,6 +243,15 @@ BatchTotals read_found(ByteSource& source, const std::string& name, const ReadOp
   return totals;
 }
 
+// All of its rows, though some may be skipped then: the others are written as they were.
+ReadSample sample_reader_of_batches(const std::string& name, const CsvTuning& tuning) {
+  return [&name, &tuning](std::string_view text, const ReadOptions& options, const FoundDialect& found) {
+    MemorySource source(text);
+    read_found(
+        source, name, options, found, {}, [](const TableBatch&) {}, tuning);
+  };
+}
+
 }  // namespace
 
 BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, const ReadOptions& options,
@@ -250,7 +259,8 @@ BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, con
                                 const std::function<void(const TableBatch&)>& take, const CsvTuning& tuning) {
   check_dialect(options.dialect);
   SampledSource sampled(source, kSampleBytes, progress_of(source, options));
-  const FoundDialect found = find_dialect(sampled.sample(), sampled.is_whole(), delimiter, options, name);
+  const FoundDialect found = find_dialect({sampled.sample(), sampled.is_whole()}, delimiter, options, name,
+                                          sample_reader_of_batches(name, tuning));
   return read_found(sampled, name, options, found, batches, take, tuning);
 }
 
@@ -260,9 +270,9 @@ BatchTotals read_json_lines_in_batches(std::unique_ptr<ByteSource> lines, const 
                                        const CsvTuning& tuning) {
   const std::unique_ptr<ByteSource> csv = csv_of_json_lines(std::move(lines), name, options);
   SampledSource sampled(*csv, kSampleBytes, progress_of(*csv, options));
-  return read_found(sampled, name, options,
-                    find_dialect_of_json_lines(sampled.sample(), sampled.is_whole(), options, name), batches,
-                    take, tuning);
+  const FoundDialect found = find_dialect_of_json_lines({sampled.sample(), sampled.is_whole()}, options, name,
+                                                        sample_reader_of_batches(name, tuning));
+  return read_found(sampled, name, options, found, batches, take, tuning);
 }
 
 }  // namespace culmen::io

@@ -256,6 +256,9 @@ bool CsvChunkParser::parse_value_cell(const Target& target, CsvRows& rows) {
   if (!value) {
     const NumberKind kind =
         column.type == CellType::integer ? parse_integer(text).kind : NumberKind::not_a_number;
+    // The row may not decide what other columns hold.
+    if (schema_.lists_refused && column.is_only_unit_open && !parse_time_of_zone(column, trimmed))
+      return refuse_cell(target, kind, text);
     return take_other(target, kind, text, rows);
   }
   row_values_[target.slot] = std::bit_cast<double>(*value);
@@ -291,15 +294,22 @@ std::optional<std::int64_t> CsvChunkParser::parse_value(const CsvColumn& column,
   return std::nullopt;
 }
 
-std::optional<std::int64_t> CsvChunkParser::parse_time(const CsvColumn& column, std::string_view text,
-                                                       CellKinds& kinds) {
+// A timestamp with a zone if the column has one, else without; then a date is its midnight.
+std::optional<ParsedTimestamp> CsvChunkParser::parse_time_of_zone(const CsvColumn& column,
+                                                                  std::string_view text) {
   text = schema_.form.iso_time(text, number_scratch_);
   std::optional<ParsedTimestamp> timestamp = parse_timestamp(text);
   if (!timestamp && !column.has_zone) {
     constexpr std::int64_t kSecondsPerDay = 86'400;
     if (const auto days = parse_date(text)) timestamp = ParsedTimestamp{*days * kSecondsPerDay};
   }
-  if (!timestamp || timestamp->has_zone != column.has_zone) return std::nullopt;
+  return timestamp && timestamp->has_zone == column.has_zone ? timestamp : std::nullopt;
+}
+
+std::optional<std::int64_t> CsvChunkParser::parse_time(const CsvColumn& column, std::string_view text,
+                                                       CellKinds& kinds) {
+  const std::optional<ParsedTimestamp> timestamp = parse_time_of_zone(column, text);
+  if (!timestamp) return std::nullopt;
   kinds.add_timestamp(*timestamp);
   const auto count = count_in_unit(*timestamp, column.unit);
   return count && count->is_exact ? std::optional(count->value) : std::nullopt;
@@ -308,10 +318,7 @@ std::optional<std::int64_t> CsvChunkParser::parse_time(const CsvColumn& column, 
 bool CsvChunkParser::parse_text_cell(const Target& target, CsvRows& rows) {
   const CsvField& field = splitter_.fields()[target.position];
   const std::string_view text = field_value(field, scratch_);
-  if (find_invalid_utf8(text) != std::string_view::npos) {
-    return refuse(target.position, "UTF-8 text", text, kOtherEncodingHint,
-                  schema_.has_choice ? InputError::Remedy::none : InputError::Remedy::choose_columns);
-  }
+  if (find_invalid_utf8(text) != std::string_view::npos) return refuse_encoding(target, text);
   if (!field.quoted && is_missing_text(text)) {
     set_missing(target, rows);
   } else {
@@ -407,6 +414,9 @@ bool CsvChunkParser::take_other(const Target& target, NumberKind kind, std::stri
     row_has_null_ = true;
     return true;
   }
+  // No text either, whatever the column turns out to hold: the row may not decide that.
+  if (schema_.lists_refused && !column.is_fixed && find_invalid_utf8(text) != std::string_view::npos)
+    return refuse_encoding(target, text);
   rows.kinds[target.column].add(schema_.form, text, splitter_.fields()[target.position].quoted,
                                 column.kept.is_attribute);
   return !column.is_fixed || refuse_cell(target, kind, text);
@@ -418,6 +428,11 @@ bool CsvChunkParser::take_ambiguous(const Target& target, std::string_view text,
   if (!schema_.columns[target.column].is_fixed) return true;
   fault_.remedy = InputError::Remedy::give_decimal;
   return false;
+}
+
+bool CsvChunkParser::refuse_encoding(const Target& target, std::string_view text) {
+  return refuse(target.position, "UTF-8 text", text, kOtherEncodingHint,
+                schema_.has_choice ? InputError::Remedy::none : InputError::Remedy::choose_columns);
 }
 
 bool CsvChunkParser::refuse_cell(const Target& target, NumberKind kind, std::string_view text) {

@@ -161,6 +161,7 @@ class CsvChunkParser {
   bool fits_unit(const CsvColumn& column, Unit unit) const;
   bool parse_value_cell(const Target& target, CsvRows& rows);
   std::optional<std::int64_t> parse_value(const CsvColumn& column, std::string_view text, CellKinds& kinds);
+  std::optional<ParsedTimestamp> parse_time_of_zone(const CsvColumn& column, std::string_view text);
   std::optional<std::int64_t> parse_time(const CsvColumn& column, std::string_view text, CellKinds& kinds);
   bool parse_text_cell(const Target& target, CsvRows& rows);
   const char* parse_plain_id(const char* cell, const char* end, CsvRows& rows);
@@ -176,6 +177,7 @@ class CsvChunkParser {
   bool take_other(const Target& target, NumberKind kind, std::string_view text, CsvRows& rows);
   bool refuse(std::size_t position, std::string_view expected, std::string_view found,
               std::string_view reason, InputError::Remedy remedy);
+  bool refuse_encoding(const Target& target, std::string_view text);
   bool refuse_cell(const Target& target, NumberKind kind, std::string_view text);
   const char* refuse_unsplit(const char* record, const char* end, CsvRows& rows);
   void refuse_ragged();

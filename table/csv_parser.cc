@@ -264,8 +264,11 @@ std::string_view CsvParser::determine_columns(std::string_view text) {
     schema_.set_columns(known_columns_);
     return text;
   }
+  const auto count_ids = [this](const RecordSplitter& record) {
+    if (schema_.id && !schema_.id_type) count_id(record);
+  };
   if (!options_.schema)
-    while (add_kinds_of_first_rows(text) == 0 && !windows_.is_last())
+    while (for_first_rows(text, count_ids) == 0 && !windows_.is_last())
       text = windows_.next(drop_blank_lines(text));
   if (num_text_ids_ > num_other_ids_) {
     if (schema_.label)
@@ -274,6 +277,7 @@ std::string_view CsvParser::determine_columns(std::string_view text) {
                             quote_excerpt(schema_.names[*schema_.label]) + " as an ordinary column");
     schema_.take_texts_as_ids();
   }
+  if (!options_.schema) for_first_rows(text, [this](const RecordSplitter& record) { add_kinds(record); });
   std::vector<CsvColumn> columns;
   for (std::size_t i = 0; i < selection_.columns.size(); ++i)
     columns.push_back(guess_column(selection_.columns[i], form_of(selection_.columns[i]), kinds_[i], once_));
@@ -285,30 +289,40 @@ ColumnForm CsvParser::form_of(const KeptColumn& column) const {
   return column.position < found_.columns.size() ? found_.columns[column.position] : ColumnForm{};
 }
 
-// Returns the number of records it looked at; 1 if the first one is faulty, which the parser reports.
-std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
+// Calls take() for those of the first records that are not known to be refused. Returns the number of records it looked at; 1
+// if the first one is faulty, which the parser reports.
+template <typename Take>
+std::size_t CsvParser::for_first_rows(std::string_view text, Take&& take) const {
   constexpr std::size_t kMaxRecords = 1'000;
-  RecordSplitter splitter(schema_.delimiter, schema_.names.size());
-  std::string scratch;
+  RecordSplitter splitter(schema_.delimiter, schema_.names.size(), schema_.is_json_lines);
   std::size_t num_records = 0;
+  std::uint64_t next_line = num_lines_ + 1;
   for (const char* pos = text.data(); pos != text.data() + text.size() && num_records < kMaxRecords;) {
     const RecordState state = splitter.split(pos, text.data() + text.size(), windows_.is_last());
     if (state == RecordState::incomplete) break;
+    const char* const begin = pos;
     pos = state == RecordState::complete ? splitter.next() : splitter.line_after_fault();
     if (pos == nullptr) break;
+    const std::uint64_t first_line = next_line;
+    next_line += schema_.is_json_lines ? 1 : static_cast<std::uint64_t>(std::count(begin, pos, '\n'));
     if (state == RecordState::complete && is_blank_line(splitter, schema_)) continue;
     ++num_records;
     if (state == RecordState::refused) continue;
     if (splitter.num_fields() != schema_.names.size()) continue;
-    if (schema_.id && !schema_.id_type) count_id(splitter);
-    if (schema_.lists_refused && is_refused(splitter)) continue;
-    for (std::size_t i = 0; i < kinds_.size(); ++i) {
-      const KeptColumn& column = selection_.columns[i];
-      const CsvField& field = splitter.fields()[column.position];
-      kinds_[i].add(schema_.form, field_value(field, scratch), field.quoted, column.is_attribute);
-    }
+    if (found_.refused.are_of_row(first_line, splitter.num_lines())) continue;
+    if (!schema_.lists_refused || !has_refused_cell(splitter)) take(splitter);
   }
   return num_records;
+}
+
+void CsvParser::add_kinds(const RecordSplitter& record) {
+  if (schema_.lists_refused && has_refused_id(record)) return;
+  std::string scratch;
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    const KeptColumn& column = selection_.columns[i];
+    const CsvField& field = record.fields()[column.position];
+    kinds_[i].add(schema_.form, field_value(field, scratch), field.quoted, column.is_attribute);
+  }
 }
 
 void CsvParser::count_id(const RecordSplitter& record) {
@@ -324,16 +338,19 @@ void CsvParser::count_id(const RecordSplitter& record) {
   ++(is_text ? num_text_ids_ : num_other_ids_);
 }
 
-// Whether a record will be refused whatever is found to be in the other columns: a wrong id, a text in an attribute, or bytes
-// that are no text.
-bool CsvParser::is_refused(const RecordSplitter& record) const {
+bool CsvParser::has_refused_id(const RecordSplitter& record) const {
+  if (!schema_.id) return false;
   std::string scratch;
-  if (schema_.id) {
-    const std::string_view text = field_value(record.fields()[*schema_.id], scratch);
-    const NumberKind kind = parse_cell_id(text, schema_.id_type).kind;
-    if (kind != NumberKind::finite && kind != NumberKind::empty) return true;
-    if (!schema_.id_type && has_leading_zero(trim_blanks(text))) return true;
-  }
+  const std::string_view text = field_value(record.fields()[*schema_.id], scratch);
+  const NumberKind kind = parse_cell_id(text, schema_.id_type).kind;
+  if (kind != NumberKind::finite && kind != NumberKind::empty) return true;
+  return !schema_.id_type && has_leading_zero(trim_blanks(text));
+}
+
+// Whether a record will be refused whatever is found to be in the other columns: a text in an attribute, or bytes that are no
+// text.
+bool CsvParser::has_refused_cell(const RecordSplitter& record) const {
+  std::string scratch;
   for (const KeptColumn& column : selection_.columns) {
     const CsvField& field = record.fields()[column.position];
     if (find_invalid_utf8(field.text) != std::string_view::npos) return true;

@@ -83,9 +83,12 @@ class CsvParser {
   std::string_view skip_records(std::string_view text);
   std::string_view determine_columns(std::string_view text);
   ColumnForm form_of(const KeptColumn& column) const;
-  std::size_t add_kinds_of_first_rows(std::string_view text);
+  template <typename Take>
+  std::size_t for_first_rows(std::string_view text, Take&& take) const;
+  void add_kinds(const RecordSplitter& record);
   void count_id(const RecordSplitter& record);
-  bool is_refused(const RecordSplitter& record) const;
+  bool has_refused_id(const RecordSplitter& record) const;
+  bool has_refused_cell(const RecordSplitter& record) const;
   std::string_view parse_window(std::string_view window, CsvRowSink& sink);
   std::size_t parse_chunks(const std::vector<const char*>& cuts);
   void report_progress() const;

@@ -252,11 +252,19 @@ Table read_found(ByteSource& source, const std::string& name, const ReadOptions&
   return table;
 }
 
+ReadSample sample_reader(const std::string& name, const CsvTuning& tuning) {
+  return [&name, &tuning](std::string_view text, const ReadOptions& options, const FoundDialect& found) {
+    MemorySource source(text);
+    read_found(source, name, options, found, tuning);
+  };
+}
+
 Table read_csv_of_json_lines(ByteSource& csv, const std::string& name, const ReadOptions& options,
                              const CsvTuning& tuning) {
   SampledSource sampled(csv, kSampleBytes);
-  return read_found(sampled, name, options,
-                    find_dialect_of_json_lines(sampled.sample(), sampled.is_whole(), options, name), tuning);
+  const FoundDialect found = find_dialect_of_json_lines({sampled.sample(), sampled.is_whole()}, options, name,
+                                                        sample_reader(name, tuning));
+  return read_found(sampled, name, options, found, tuning);
 }
 
 }  // namespace
@@ -269,7 +277,8 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
     return read_csv(recorded, name, options, delimiter, tuning);
   }
   SampledSource sampled(source, kSampleBytes);
-  const FoundDialect found = find_dialect(sampled.sample(), sampled.is_whole(), delimiter, options, name);
+  const FoundDialect found = find_dialect({sampled.sample(), sampled.is_whole()}, delimiter, options, name,
+                                          sample_reader(name, tuning));
   return read_found(sampled, name, options, found, tuning);
 }
 

@@ -110,11 +110,13 @@ CsvColumn guess_column(const KeptColumn& kept, const ColumnForm& form, const Cel
   if (is_typed_timestamp(kept)) {
     set_type(column, CellType::timestamp, first_rows.timestamp_format());
     column.is_fixed = once;
+    column.is_only_unit_open = !once && !first_rows.is_empty();
     return column;
   }
   if (kept.is_attribute) {
     set_type(column, attribute_type(first_rows), first_rows.timestamp_format());
     column.is_fixed = once || (!first_rows.is_empty() && column.type != CellType::timestamp);
+    column.is_only_unit_open = !column.is_fixed && !first_rows.is_empty();
     return column;
   }
   set_type(column, first_rows.is_empty() ? CellType::number : first_rows.type(),

@@ -24,8 +24,9 @@ struct CsvColumn {
   // A cell of another type is an error. Otherwise the type is a guess, such a cell counts as missing, and the kinds of
   // all cells tell the type with which to read the file again.
   bool is_fixed = true;
-  ColumnForm form = {};  // of numbers: other units than this one are errors
-  std::size_t slot = 0;  // among the columns of numbers, or among those of texts
+  bool is_only_unit_open = false;  // of timestamps that are a guess: other cells are errors all the same
+  ColumnForm form = {};            // of numbers: other units than this one are errors
+  std::size_t slot = 0;            // among the columns of numbers, or among those of texts
 
   // The type was found from cells: a number with a leading zero is none. Named attributes and given types take it.
   bool is_found() const { return !kept.is_attribute && !kept.format; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "base/calendar.h"
@@ -43,6 +44,10 @@ class SampleRecords {
   }
   const std::vector<CsvField>& fields() const { return splitter_.fields(); }
   std::uint64_t line() const { return line_; }
+  bool is_any_of(const RefusedLines& refused) const {
+    return refused.are_of_row(line_, splitter_.num_lines());
+  }
+  const char* end_of_seen() const { return pos_; }
 
  private:
   RecordSplitter splitter_;
@@ -245,7 +250,7 @@ struct SampledColumn {
 };
 
 std::vector<SampledColumn> sample_columns(SampleRecords& records, const std::vector<GivenColumn>& given,
-                                          const CellForm& words) {
+                                          const CellForm& words, const RefusedLines& refused) {
   const std::size_t num_columns = given.size();
   std::vector<SampledColumn> columns(num_columns);
   for (std::size_t i = 0; i < num_columns; ++i) {
@@ -255,7 +260,7 @@ std::vector<SampledColumn> sample_columns(SampleRecords& records, const std::vec
   }
   std::string scratch;
   while (records.next()) {
-    if (records.fields().size() != num_columns) continue;
+    if (records.fields().size() != num_columns || records.is_any_of(refused)) continue;
     for (std::size_t i = 0; i < num_columns; ++i) {
       SampledColumn& column = columns[i];
       if (!column.holds_numbers && !column.holds_dates) continue;
@@ -422,6 +427,14 @@ bool begins_like_json_array(std::string_view text) {
   return second != std::string_view::npos && begins_like_json_lines(text.substr(second)).value_or(false);
 }
 
+// sep=; alone in the first line.
+constexpr std::size_t kExcelBytes = 5;
+bool is_line_of_excel(std::string_view text) {
+  return text.starts_with("sep=") && text.size() > kExcelBytes &&
+         kDelimiters.find(text[kExcelBytes - 1]) != std::string_view::npos &&
+         (text[kExcelBytes] == '\n' || text[kExcelBytes] == '\r');
+}
+
 }  // namespace
 
 void check_dialect(const CsvDialect& dialect) {
@@ -437,16 +450,101 @@ void check_dialect(const CsvDialect& dialect) {
                           quote_excerpt({&*dialect.decimal, 1}));
 }
 
-FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, const ReadOptions& options,
-                          const std::string& name) {
-  if (begins_like_json_lines(sample).value_or(false))
-    throw_csv_fault(
-        name, 1, 1,
-        "expected CSV, found an object as in JSON Lines, which are read from files named .jsonl or "
-        ".ndjson, and from standard input");
-  if (begins_like_json_array(sample))
-    throw_csv_fault(name, 1, 1, "expected CSV, found a JSON array (jq -c '.[]' makes JSON Lines of it)");
-  if (sample.starts_with(kByteOrderMark)) sample.remove_prefix(kByteOrderMark.size());
+bool RefusedLines::are_of_row(std::uint64_t first, std::uint64_t num_lines) const {
+  const auto line = std::ranges::lower_bound(lines_, first);
+  return line != lines_.end() && *line - first < num_lines;
+}
+
+RefusedLines RefusedLines::common_with(const RefusedLines& other) const {
+  RefusedLines common;
+  std::ranges::set_intersection(lines_, other.lines_, std::back_inserter(common.lines_));
+  return common;
+}
+
+namespace {
+
+using FindIn = std::function<FoundDialect(const ReadOptions& options, const RefusedLines& refused)>;
+
+// How the rows of a sample are written that are not refused. What is found tells which these are, so it is looked for again.
+class FindInKeptRows {
+ public:
+  FindInKeptRows(const TextSample& sample, const ReadOptions& options, const ReadSample& read,
+                 const FindIn& find)
+      : sample_(sample), options_(options), read_(read), find_(find) {}
+
+  FoundDialect find() const {
+    constexpr int kMaxRounds = 5;
+    if (!options_.on_rejected_row) return find_(options_, {});
+    FoundDialect found = begin();
+    for (int round = 0; round < kMaxRounds; ++round) {
+      RefusedLines refused = refused_lines(found);
+      if (refused == found.refused) break;
+      found = find_without(std::move(refused));
+    }
+    return found;
+  }
+
+ private:
+  FoundDialect find_without(RefusedLines refused) const {
+    FoundDialect found = find_(options_, refused);
+    found.refused = std::move(refused);
+    return found;
+  }
+
+  FoundDialect begin() const {
+    try {
+      return find_(options_, {});
+    } catch (const InputError& error) {
+      if (error.remedy() != InputError::Remedy::give_decimal &&
+          error.remedy() != InputError::Remedy::give_dates)
+        throw;
+      return find_without(lines_refused_in_any_case());
+    }
+  }
+
+  // Whatever the decimal mark is, and whatever dates begin with.
+  RefusedLines lines_refused_in_any_case() const {
+    std::optional<RefusedLines> refused;
+    for (const char decimal : {'.', ','})
+      for (const DateOrder dates : {DateOrder::day_first, DateOrder::month_first}) {
+        ReadOptions decided = options_;
+        if (!decided.dialect.decimal && decimal != decided.dialect.thousands)
+          decided.dialect.decimal = decimal;
+        if (!decided.dialect.dates) decided.dialect.dates = dates;
+        const RefusedLines lines = refused_lines(find_(decided, {}));
+        refused = refused ? refused->common_with(lines) : lines;
+      }
+    return *refused;
+  }
+
+  RefusedLines refused_lines(const FoundDialect& found) const {
+    RefusedLines refused;
+    ReadOptions listing = options_;
+    listing.unique_ids = false;
+    listing.is_partial |= !options_.schema;  // that there are no attributes is no fault yet
+    listing.temp_directory.clear();
+    listing.on_rejected_row = [&](const RejectedRow& row) { refused.add(row.line); };
+    listing.on_dropped_row = {};
+    listing.on_progress = {};
+    SampleRecords records(sample_.text, sample_.is_whole, *found.dialect.delimiter, found.is_json_lines);
+    while (records.next()) {
+    }
+    try {
+      read_({sample_.text.data(), records.end_of_seen()}, listing, found);
+    } catch (const Error&) {  // that ends reading is another matter
+    }
+    return refused;
+  }
+
+  const TextSample& sample_;
+  const ReadOptions& options_;
+  const ReadSample& read_;
+  const FindIn& find_;
+};
+
+FoundDialect find_in_csv(const TextSample& text, char usual, const ReadOptions& options,
+                         const std::string& name, const RefusedLines& refused) {
+  const auto [sample, is_whole] = text;
   FoundDialect found = {
       .dialect = options.dialect, .form = {.null_words = options.dialect.null_words}, .columns = {}};
   CsvDialect& dialect = found.dialect;
@@ -461,7 +559,7 @@ FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, co
   if (!*dialect.has_header) records = SampleRecords(sample, is_whole, *dialect.delimiter);
   Evidence evidence;
   DateEvidence dates;
-  const std::vector<SampledColumn> columns = sample_columns(records, given, found.form);
+  const std::vector<SampledColumn> columns = sample_columns(records, given, found.form, refused);
   for (const SampledColumn& column : columns) {
     if (column.holds_numbers) evidence.merge(column.evidence);
     if (column.holds_dates) dates.merge(column.dates);
@@ -478,8 +576,8 @@ FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, co
   return found;
 }
 
-FoundDialect find_dialect_of_json_lines(std::string_view sample, bool is_whole, const ReadOptions& options,
-                                        const std::string& name) {
+FoundDialect find_in_json_lines(const TextSample& sample, const ReadOptions& options, const std::string& name,
+                                const RefusedLines& refused) {
   FoundDialect found = {.dialect = {.delimiter = ',',
                                     .has_header = true,
                                     .decimal = '.',
@@ -489,14 +587,45 @@ FoundDialect find_dialect_of_json_lines(std::string_view sample, bool is_whole, 
                         .form = {.quoted_are_texts = true, .null_words = options.dialect.null_words},
                         .columns = {},
                         .is_json_lines = true};
-  SampleRecords records(sample, is_whole, ',', true);
+  SampleRecords records(sample.text, sample.is_whole, ',', true);
   DateEvidence dates;
   if (records.next())
     for (const SampledColumn& column :
-         sample_columns(records, given_columns(records, options, true), found.form))
+         sample_columns(records, given_columns(records, options, true), found.form, refused))
       if (column.holds_dates) dates.merge(column.dates);
   find_dates(dates, found, name);
   return found;
+}
+
+}  // namespace
+
+FoundDialect find_dialect(const TextSample& sample, char usual, const ReadOptions& options,
+                          const std::string& name, const ReadSample& read) {
+  TextSample text = sample;
+  if (begins_like_json_lines(text.text).value_or(false))
+    throw_csv_fault(
+        name, 1, 1,
+        "expected CSV, found an object as in JSON Lines, which are read from files named .jsonl or "
+        ".ndjson, and from standard input");
+  if (begins_like_json_array(text.text))
+    throw_csv_fault(name, 1, 1, "expected CSV, found a JSON array (jq -c '.[]' makes JSON Lines of it)");
+  if (text.text.starts_with(kByteOrderMark)) text.text.remove_prefix(kByteOrderMark.size());
+  if (is_line_of_excel(text.text))
+    throw_csv_fault(name, 1, 1,
+                    "expected a header line, found " + quote_excerpt(text.text.substr(0, kExcelBytes)) +
+                        ", which tells Excel the delimiter (tail -n +2 leaves the line out)");
+  const FindIn find = [&](const ReadOptions& in, const RefusedLines& refused) {
+    return find_in_csv(text, usual, in, name, refused);
+  };
+  return FindInKeptRows(text, options, read, find).find();
+}
+
+FoundDialect find_dialect_of_json_lines(const TextSample& sample, const ReadOptions& options,
+                                        const std::string& name, const ReadSample& read) {
+  const FindIn find = [&](const ReadOptions& in, const RefusedLines& refused) {
+    return find_in_json_lines(sample, in, name, refused);
+  };
+  return FindInKeptRows(sample, options, read, find).find();
 }
 
 }  // namespace culmen::io

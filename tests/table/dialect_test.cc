@@ -420,5 +420,13 @@ TEST(Dialect, ShapesOfSimpleNumbersAreThoseOfAll) {
   EXPECT_GT(num_numbers, 1'000u);
 }
 
+TEST(Dialect, TheLineThatTellsExcelTheDelimiterIsNamed) {
+  for (const std::string text : {"sep=;\nid;a\n1;2\n", "\xEF\xBB\xBFsep=,\r\nid,a\r\n1,2\r\n"}) {
+    const std::string error = error_of<InputError>([&] { parse_csv(text, "t.csv"); });
+    EXPECT_TRUE(error.starts_with("t.csv:1:1: expected a header line, found \"sep=")) << error;
+  }
+  EXPECT_EQ(parse_csv("sep=;,a\n1,2\n", "t.csv").attributes.size(), 2u) << "a name";
+}
+
 }  // namespace
 }  // namespace culmen::io

@@ -27,8 +27,7 @@ double element_at(const std::byte* place) {
   return static_cast<double>(value);
 }
 
-inline double value_at(const Table& table, std::size_t row, std::size_t column) {
-  const ColumnView& view = table.columns[column];
+inline double value_of(const ColumnView& view, std::size_t row) {
   const std::byte* const place = view.data + static_cast<std::ptrdiff_t>(row) * view.stride_bytes;
   switch (view.type) {
     case ElementType::float32:
@@ -41,6 +40,10 @@ inline double value_at(const Table& table, std::size_t row, std::size_t column) 
       return element_at<std::int64_t>(place);
   }
   return 0;
+}
+
+inline double value_at(const Table& table, std::size_t row, std::size_t column) {
+  return value_of(table.columns[column], row);
 }
 
 inline std::vector<double> column_of(const Table& table, std::size_t column) {

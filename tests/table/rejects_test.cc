@@ -1,7 +1,9 @@
 // Rows that are refused: all of them in one error, or listed and left out.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -187,6 +189,163 @@ TEST(Rejects, AnAttributeWhoseCellsAreAllRefusedIsNotOfTexts) {
   EXPECT_EQ(table.attributes[0].format.type, ColumnType::timestamp);
 }
 
+// What is read of a text, as a whole or in batches: types, and cells without the numbers of their rows.
+struct Read {
+  std::string types, cells, error;
+};
+
+std::string text_of(const std::string& name, const ColumnFormat& format) {
+  return name + ' ' + std::to_string(static_cast<int>(format.type)) + ' ' +
+         std::to_string(static_cast<int>(format.unit)) + format.time_zone + '\n';
+}
+
+void add_rows(Read& read, const TableView& rows) {
+  read.types.clear();
+  for (const Attribute& attribute : rows.attributes)
+    read.types += text_of("a " + attribute.name, attribute.format);
+  for (const Field& field : rows.fields) read.types += text_of("f " + field.name, field.format);
+  read.types += std::to_string(static_cast<int>(rows.id_type));
+  const auto add_value = [&](const ColumnView& column, std::size_t row) {
+    const double value = testing::value_of(column, row);
+    read.cells += column.validity.is_missing(row) || std::isnan(value) ? "-" : std::to_string(value);
+  };
+  for (std::size_t row = 0; row < rows.num_rows; ++row) {
+    if (!rows.ids.empty()) read.cells += std::to_string(rows.ids[row]);
+    if (!rows.labels.empty()) read.cells.append(rows.labels[row]);
+    for (const ColumnView& column : rows.columns) add_value(column, row);
+    for (const FieldView& field : rows.field_views) {
+      read.cells += ',';
+      if (const auto* const column = std::get_if<ColumnView>(&field)) {
+        add_value(*column, row);
+      } else {
+        const auto& texts = std::get<TextView>(field);
+        read.cells.append(texts.validity.is_missing(row) ? "-" : texts.texts[row]);
+      }
+    }
+    read.cells += '\n';
+  }
+}
+
+Read read_rows(std::string_view text, const ReadOptions& options, bool in_batches) {
+  Read read;
+  try {
+    if (!in_batches) {
+      add_rows(read, read_text(text, options).view());
+      return read;
+    }
+    MemorySource source(text);
+    read_csv_in_batches(source, "t.csv", options, ',', {.batch_rows = 3},
+                        [&](const TableBatch& batch) { add_rows(read, batch.rows); });
+  } catch (const Error& error) {
+    read.error = error.what();
+  }
+  return read;
+}
+
+// A text without the rows that are listed.
+std::string without(std::string text, const Strings& rows) {
+  for (const std::string& row : rows) text.erase(text.find("\n" + row + "\n"), row.size() + 1);
+  return text;
+}
+
+// Reads a text as without the rows that are listed. Returns these.
+Strings expect_read_without_refused(const std::string& text, const ReadOptions& options, bool in_batches) {
+  Listed listed, rest;
+  const Read all = read_rows(text, listed.options(options), in_batches);
+  const Read other = read_rows(without(text, listed.rows), rest.options(options), in_batches);
+  const std::string what =
+      text + "\nwithout:\n" + without(text, listed.rows) + (in_batches ? "in batches" : "as a whole");
+  EXPECT_EQ(all.error.empty(), other.error.empty()) << all.error << '\n' << other.error << '\n' << what;
+  if (!other.cells.empty()) {  // else there may be no batch
+    EXPECT_EQ(all.types, other.types) << what;
+  }
+  EXPECT_EQ(all.cells, other.cells) << what;
+  EXPECT_EQ(rest.rows, Strings{}) << what;
+  return listed.rows;
+}
+
+TEST(Rejects, NothingInARefusedRowDecidesHowTheOthersAreRead) {
+  struct Case {
+    const char* what;
+    std::string text;
+    ReadOptions options;
+    Strings refused;
+  };
+  const ReadOptions with_ids = {.attributes = {{"a"}}, .id_column = "id"};
+  ReadOptions numbered = with_ids, dates = with_ids, reject = with_ids;
+  numbered.id_type = IdType::int64;
+  dates.types = {{"d", ColumnType::date}};
+  reject.nulls = NullPolicy::reject;
+  const Case cases[] = {
+      {"a unit", "id,a\nx,12 %\n1,5\n2,6\n", with_ids, {"x,12 %"}},
+      {"another unit", "a,b\n5 $,1\n12 %,word\n6 $,2\n", {.attributes = {{"a"}}}, {"12 %,word"}},
+      {"the decimal mark", "id;a\nx;1,5\n1;2.5\n", numbered, {"x;1,5"}},
+      {"the decimal mark of another column", "a;b\nx;1,5\n1;2.5\n", {.attributes = {{"a"}}}, {"x;1,5"}},
+      {"thousands", "id;a\nx;1 234 567\n1;12 000\n2;5\n", with_ids, {"x;1 234 567", "1;12 000"}},
+      {"dates", "id,a,d\nx,1,31/12/2024\n1,2,12/30/2024\n2,3,01/02/2024\n", dates, {"x,1,31/12/2024"}},
+      {"the type of ids", "id,a\nabc,x\ndef,x\n7,1\n", with_ids, {"abc,x", "def,x"}},
+      {"a type", "a,b\n1,2\n2024-01-01,word\n2,3\n", {.attributes = {{"a"}}}, {"2024-01-01,word"}},
+      {"a type, by a value",
+       "v,t,c\n1,soon,word\n2,true,3\n",
+       {.types = {{"t", ColumnType::boolean}}},
+       {"1,soon,word"}},
+      {"whether there are numbers",
+       "t,c\nsoon,word\ntrue,3\n",
+       {.types = {{"t", ColumnType::boolean}}},
+       {"soon,word"}},
+      {"a type, by what is missing", "id,a,b\n1,,word\n2,1,3\n", reject, {"1,,word"}},
+      {"missing values", "id,a,b\nx,1,NA\n1,2,\n", with_ids, {"x,1,NA"}},
+  };
+  for (const Case& c : cases)
+    for (const bool in_batches : {false, true}) {
+      SCOPED_TRACE(std::string(c.what) + (in_batches ? " in batches" : " as a whole"));
+      EXPECT_EQ(expect_read_without_refused(c.text, c.options, in_batches), c.refused);
+    }
+}
+
+// The same of tables of any cells, in batches: types are those of the first rows.
+TEST(Rejects, ATextIsReadAsWithoutItsRefusedRows) {
+  const Strings cells = {"1",
+                         "2.5",
+                         "12 %",
+                         "5 $",
+                         "x",
+                         "word",
+                         "",
+                         "NA",
+                         "007",
+                         "true",
+                         "-inf",
+                         "2024-01-01",
+                         "31/12/2024",
+                         "01/02/2024",
+                         "1e3",
+                         "9007199254740993",
+                         "1'000",
+                         "2024-01-01 10:00Z",
+                         "2024-01-01 10:00",
+                         "\xC3"};
+  std::mt19937_64 random(53);
+  const ReadOptions choices[] = {
+      {.attributes = {{"a"}}},
+      {.attributes = {{"a"}, {"b"}}, .id_column = "id"},
+      {.id_column = "id", .label_column = "c", .types = {{"b", ColumnType::integer}}},
+      {.attributes = {{"a"}}, .id_column = "id", .types = {{"b", ColumnType::timestamp}}},
+      {.types = {{"a", ColumnType::boolean}}, .nulls = NullPolicy::reject}};
+  for (int round = 0; round < (test::kSanitized ? 300 : 3'000); ++round) {
+    ReadOptions options = choices[random() % std::size(choices)];
+    options.dialect = {.delimiter = ',', .has_header = true};
+    std::string text = "id,a,b,c\n";
+    for (std::uint64_t row = 0, rows = random() % 12; row < rows; ++row) {
+      text += random() % 4 == 0 ? "y" : std::to_string(row);
+      for (int i = 0; i < 3; ++i) text += "," + cells[random() % (random() % 2 == 0 ? 3 : cells.size())];
+      text += '\n';
+    }
+    expect_read_without_refused(text, options, true);
+    if (HasFailure()) return;
+  }
+}
+
 TEST(Rejects, AreTheSameHoweverTheTextIsCut) {
   constexpr std::string_view kRows[] = {"1,x,2\n",
                                         "2,\"a,b\",3\n",
@@ -221,8 +380,7 @@ TEST(Rejects, AreTheSameHoweverTheTextIsCut) {
         EXPECT_EQ(same.location_of_row(row), table.location_of_row(row)) << text;
     }
     // The rows that are left are those of the file without the others.
-    std::string rest = text;
-    for (const std::string& row : whole.rows) rest.erase(rest.find("\n" + row + "\n"), row.size() + 1);
+    const std::string rest = without(text, whole.rows);
     EXPECT_EQ(column_of(read_text(rest, chosen), 0), column_of(table, 0)) << text << "\nwithout:\n" << rest;
   }
 }
