@@ -89,7 +89,7 @@ class InsertTest(IndexCase):
 
     def test_an_id_once_deleted_is_not_given_out_again(self):
         self.build()
-        self.culmen("delete", "index", "--ids", "3")
+        self.culmen("delete", "index", "3")
         self.insert("a,b\n7,7\n")
         self.assertEqual(self.table(), {1: (1, -1), 2: (2, -2), 4: (7, 7)})
 
