@@ -422,6 +422,13 @@ bool begins_like_json_array(std::string_view text) {
   return second != std::string_view::npos && begins_like_json_lines(text.substr(second)).value_or(false);
 }
 
+// "sep=;", a line of its own.
+bool begins_with_separator_line(std::string_view text) {
+  constexpr std::string_view kBegin = "sep=";
+  constexpr std::size_t kEnd = kBegin.size() + 1;
+  return text.starts_with(kBegin) && text.size() > kEnd && (text[kEnd] == '\r' || text[kEnd] == '\n');
+}
+
 }  // namespace
 
 void check_dialect(const CsvDialect& dialect) {
@@ -447,6 +454,11 @@ FoundDialect find_dialect(std::string_view sample, bool is_whole, char usual, co
   if (begins_like_json_array(sample))
     throw_csv_fault(name, 1, 1, "expected CSV, found a JSON array (jq -c '.[]' makes JSON Lines of it)");
   if (sample.starts_with(kByteOrderMark)) sample.remove_prefix(kByteOrderMark.size());
+  if (begins_with_separator_line(sample))
+    throw_csv_fault(
+        name, 1, 1,
+        "expected a header or a row, found the line in which Excel names the delimiter: remove it "
+        "(tail -n +2)");
   FoundDialect found = {
       .dialect = options.dialect, .form = {.null_words = options.dialect.null_words}, .columns = {}};
   CsvDialect& dialect = found.dialect;
