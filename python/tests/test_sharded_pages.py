@@ -193,6 +193,17 @@ def test_what_cannot_be_asked_is_refused_as_by_one_index(tmp_path):
         index.rank_of([1, 2], 1)
 
 
+@pytest.mark.parametrize("scale", ["none", "minmax", "zscore", "rank"])
+def test_shards_without_rows_answer_by_messages_too(tmp_path, scale):
+    _, index = both(Threads(), "int64", tmp_path / "s", rows=9, shards=2)
+    with culmen.ShardedIndex.open(tmp_path / "s", writable=True) as writer:
+        writer.erase(where="id is not null")
+    index.refresh()
+    for timeout in (None, 100):
+        assert len(index.search({"rating": 1}, scale=scale, timeout=timeout)) == 0
+        assert len(index.search({"rating": 1}, scale=scale, per={"brand": 1}, after=(1, 1), timeout=timeout)) == 0
+
+
 def test_ranks_are_of_one_version(tmp_path):
     """A shard that has moved on makes the driver look, and ask all shards about the new versions."""
     whole, index = both(Threads(), "int64", tmp_path / "s", rows=200, shards=3)
