@@ -142,14 +142,47 @@ class Question {
     return trees;
   }
 
+  // Rows of earlier pages count towards their groups, and only those of all shards together tell which groups are full. So
+  // a page is cut from a longer answer, which begins with the first row of all: those that score as much as the cursor
+  // say how many rows come before the page.
+  void ask_for_groups() {
+    Query from_first = query_;
+    from_first.after.reset();
+    if (query_.after) {
+      resolve(query_, *versions_.front(), options_.statistics);  // throws for a cursor that cannot be
+      constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+      if (query_.k) from_first.k = *query_.k + std::min(rows_of_earlier_pages(), kMost - *query_.k);
+    }
+    best_ = best_of_groups(from_first);
+    best_.erase(best_.begin(), end_of_earlier_pages(best_));
+  }
+
+  std::size_t rows_of_earlier_pages() {
+    Query as_good = query_;
+    as_good.after.reset();
+    as_good.k.reset();
+    as_good.min_score = std::max(query_.min_score.value_or(query_.after->score), query_.after->score);
+    const std::vector<ShardHit> hits = best_of_groups(as_good);
+    return static_cast<std::size_t>(end_of_earlier_pages(hits) - hits.begin());
+  }
+
+  std::vector<ShardHit>::const_iterator end_of_earlier_pages(const std::vector<ShardHit>& hits) const {
+    if (!query_.after) return hits.begin();
+    ShardHit last;
+    last.score = query_.after->score;
+    // Numbers that stand in for texts say nothing here: after the row that has the cursor's text itself.
+    last.id = has_texts() ? std::numeric_limits<std::int64_t>::max() : query_.after->id;
+    last.text = query_.after->text.value_or("");
+    return std::ranges::upper_bound(hits, last, comes_before);
+  }
+
   // Ahead of a row of the answer there are fewer than k rows of it; a shard has no more rows of a group ahead of it than
   // the answer. So each shard's own k rows hold all that are in the answer.
-  void ask_for_groups() {
-    if (query_.after) throw InvalidArgument("a sharded index answers no query with both `per` and `after`");
+  std::vector<ShardHit> best_of_groups(const Query& query) {
     std::vector<SearchResult> parts;
     std::vector<std::pair<ShardHit, std::size_t>> hits;  // and its rank in its part
     for (std::uint32_t s = 0; s < state_.shards.size(); ++s) {
-      parts.push_back(state_.shards[s].search(query_, options_));
+      parts.push_back(state_.shards[s].search(query, options_));
       versions_[s] = parts.back().snapshot;  // whose numbers of rows the hits have
       stats_ += parts.back().stats;
       for (std::size_t rank = 0; rank < parts[s].hits.size(); ++rank)
@@ -157,10 +190,12 @@ class Question {
     }
     std::ranges::sort(hits, [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
     std::map<FieldValue, std::size_t> counts;
+    std::vector<ShardHit> best;
     for (const auto& [hit, rank] : hits) {
-      if (query_.k && best_.size() == *query_.k) break;
-      if (++counts[group_value(parts[hit.shard], rank)] <= query_.per->most) best_.push_back(hit);
+      if (query.k && best.size() == *query.k) break;
+      if (++counts[group_value(parts[hit.shard], rank)] <= query.per->most) best.push_back(hit);
     }
+    return best;
   }
 
   FieldValue group_value(const SearchResult& part, std::size_t rank) const {

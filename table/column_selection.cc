@@ -297,7 +297,8 @@ void check_column_counts(const std::vector<std::string>& attributes, const std::
                          bool chosen, const std::string& file, bool may_be_none) {
   if (attributes.empty() && !may_be_none)
     throw InputError(file + ": no attribute: expected at least one numeric column besides id and label" +
-                     (fields.empty() ? "" : "; the other columns are " + quote_list(fields)));
+                         (fields.empty() ? "" : "; the other columns are " + quote_list(fields)),
+                     fields.empty() ? InputError::Remedy::none : InputError::Remedy::choose_attributes);
   if (attributes.size() > kMaxAttributes && !chosen) {
     constexpr std::size_t kShown = 10;
     throw InputError(file + ": " + std::to_string(attributes.size()) + " columns of numbers, and at most " +

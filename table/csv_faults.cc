@@ -29,8 +29,14 @@ std::string place_of(const std::string& name, std::uint64_t line, std::size_t co
   return place + ": ";
 }
 
+// Reading has ended, and every line until then was refused: the column is the fault, and without its rows there is no
+// table.
+bool are_all_rows(const std::vector<CsvFault>& faults, bool ends_reading) {
+  return ends_reading && faults.front().line <= 2 && faults.back().line - faults.front().line < faults.size();
+}
+
 // What helps with all of the faults, or tells how to read them.
-InputError::Remedy remedy_of(const std::vector<CsvFault>& faults) {
+InputError::Remedy remedy_of(const std::vector<CsvFault>& faults, bool ends_reading) {
   using Remedy = InputError::Remedy;
   const auto helps_alone = [](Remedy remedy) {
     return remedy == Remedy::drop_nulls || remedy == Remedy::give_id_type;
@@ -41,7 +47,7 @@ InputError::Remedy remedy_of(const std::vector<CsvFault>& faults) {
   if (is_for_all && helps_alone(first)) return first;
   for (const CsvFault& fault : faults)
     if (fault.remedy != Remedy::none && !helps_alone(fault.remedy)) return fault.remedy;
-  return faults.size() > 1 ? Remedy::list_rejected : Remedy::none;
+  return faults.size() > 1 && !are_all_rows(faults, ends_reading) ? Remedy::list_rejected : Remedy::none;
 }
 
 std::string counted_faults(std::size_t count) {
@@ -138,7 +144,7 @@ void RefusedRows::refuse() const {
                             : "");
   for (std::size_t i = 0; i < counts.size(); ++i)
     text.append(i == 0 ? ": " : "; ").append(counted_faults(counts[i].second)).append(counts[i].first);
-  throw InputError(text, remedy_of(faults_));
+  throw InputError(text, remedy_of(faults_, ends_reading()));
 }
 
 }  // namespace culmen::io

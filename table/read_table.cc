@@ -32,6 +32,9 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
     throw InvalidArgument(
         path + " is JSON, of which JSON Lines are read: an object on each line of a file named .jsonl " +
         "or .ndjson, or from standard input (jq -c '.[]' makes them of an array)");
+  for (const char* const ending : {".parquet", ".arrow", ".feather"})
+    if (lower_case(path).ends_with(ending))
+      throw InvalidArgument(path + " is Parquet or Arrow, which the culmen of the Python package reads");
   throw InvalidArgument("cannot tell the format of " + path +
                         " by its name; known are .csv, .tsv, .txt, .jsonl and .ndjson (also with .gz, .bz2, "
                         ".xz or .zst after it), .npy, .fvecs, "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/suggestion.h"
@@ -18,6 +19,18 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+// What others call the commands.
+constexpr std::pair<std::string_view, std::string_view> kOtherWords[] = {
+    {"erase", "delete"}, {"remove", "delete"}, {"update", "upsert"},
+    {"add", "insert"},   {"search", "query"},  {"create", "build"},
+};
+
+std::string meant_command(std::string_view name, const std::vector<std::string>& commands) {
+  for (const auto& [word, command] : kOtherWords)
+    if (word == name) return fmt::format(" (did you mean \"{}\"?)", command);
+  return did_you_mean(name, commands);
+}
+
 std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
@@ -30,7 +43,7 @@ std::vector<std::string> option_names(const CLI::App& command) {
 std::string unknown_command(const CLI::App& app, std::string_view name) {
   const std::vector<std::string> commands = command_names(app);
   return fmt::format("there is no command \"{}\"{}; the commands are {}; culmen --help explains them", name,
-                     did_you_mean(name, commands), fmt::join(commands, ", "));
+                     meant_command(name, commands), fmt::join(commands, ", "));
 }
 
 void check_command(const CLI::App& app, int argc, const char* const* argv) {

@@ -31,7 +31,8 @@ struct DeleteArguments {
 void check_usage(const DeleteArguments& arguments) {
   if (arguments.named.num_given() + static_cast<int>(arguments.where.has_value()) != 1)
     throw InvalidArgument(
-        "say which rows: give one of --ids 1,2,..., --ids-file FILE and --where \"price>200\"");
+        "say which rows: give their ids, or one of --ids 1,2,..., --ids-file FILE and --where "
+        "\"price>200\"");
   if (arguments.where) refuse_empty_filter("--where", *arguments.where);
 }
 
@@ -115,7 +116,7 @@ void add_delete(Program& program) {
       "Examples:\n"
       "  culmen delete hotels.index --where \"price>200 and rating<5\" --dry-run\n"
       "  culmen delete hotels.index --where \"price>200 and rating<5\"\n"
-      "  culmen delete hotels.index --ids 1000001,1000002");
+      "  culmen delete hotels.index 1000001 1000002");
   command.callback([&program, arguments] { program.run = [arguments] { return run(*arguments); }; });
 }
 

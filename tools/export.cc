@@ -123,7 +123,7 @@ ExitCode run(const ExportArguments& arguments, bool quiet) {
   RowReader reader = reader_of(arguments);
   if (format == "npy") refuse_texts_in_npy(reader.schema().id_type, "csv or jsonl");
   const std::vector<std::string> own = own_columns(reader.schema());
-  std::vector<ShownColumn> columns = shown_columns(reader.info(), arguments.show, own);
+  std::vector<ShownColumn> columns = shown_columns(reader.info(), reader.schema(), arguments.show, own);
   if (format == "npy") columns = numeric_columns(std::move(columns), arguments.show.has_value());
   const std::uint64_t num_rows = format == "npy" ? count_rows(arguments) : 0;
   Output out(arguments.file);

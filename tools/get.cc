@@ -25,7 +25,6 @@ namespace {
 
 struct GetArguments {
   std::string directory;
-  std::vector<std::string> words;
   IdArguments rows;
   std::optional<std::string> show;
   std::string output;
@@ -47,14 +46,13 @@ ExitCode run(const GetArguments& arguments, bool quiet) {
   const std::string ending = std::filesystem::path(arguments.output).extension().string();
   if (!ending.empty() && ending != ".csv")
     throw InvalidArgument(fmt::format("-o {}: get writes CSV; name the file .csv", arguments.output));
-  if (arguments.rows.num_given() + static_cast<int>(!arguments.words.empty()) != 1)
+  if (arguments.rows.num_given() != 1)
     throw InvalidArgument("say which rows: give their ids, or one of --ids 1,2,... and --ids-file FILE");
   const AnyIndex index = AnyIndex::open_on_touch(arguments.directory);
   const IndexInfo info = index.info();
-  const NamedIds ids = arguments.words.empty() ? arguments.rows.read(info.id_type)
-                                               : ids_of_words(arguments.words, info.id_type);
+  const NamedIds ids = arguments.rows.read(info.id_type);
   const std::vector<std::string> own = own_columns(index.schema());
-  const std::vector<ShownColumn> columns = shown_columns(info, arguments.show, own);
+  const std::vector<ShownColumn> columns = shown_columns(info, index.schema(), arguments.show, own);
   Output out(arguments.output);
   out.write(csv_header(own, columns));
   const std::vector<std::optional<Row>> rows = index.get(ids);
@@ -79,7 +77,6 @@ void add_get(Program& program) {
   CLI::App& command = *program.app.add_subcommand("get", "Print rows by their ids");
   const auto arguments = std::make_shared<GetArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
-  command.add_option("ID", arguments->words, "Rows with these ids; those that begin with - follow --");
   add_id_options(command, arguments->rows);
   command.add_option("--show", arguments->show, "Columns to print, in this order (default: all)")
       ->type_name("A,B,...");

@@ -165,6 +165,7 @@ Filter read_id_filter(const std::string& path, IdType type) {
 }
 
 void add_id_options(CLI::App& command, IdArguments& arguments) {
+  command.add_option("ID", arguments.words, "Rows with these ids; those that begin with - follow --");
   command
       .add_option("--ids", arguments.ids,
                   "Rows with these ids, as in 1,2,-5 or A-1,A-2; texts with commas are in quotes, as in\n"

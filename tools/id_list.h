@@ -25,14 +25,19 @@ NamedIds read_ids(const std::string& path, IdType type);
 // The rows with the ids of such a file.
 Filter read_id_filter(const std::string& path, IdType type);
 
-// The options --ids and --ids-file.
+// Ids after the directory, and the options --ids and --ids-file.
 struct IdArguments {
+  std::vector<std::string> words;
   std::optional<std::string> ids;
   std::optional<std::string> ids_file;
 
-  int num_given() const { return static_cast<int>(ids.has_value()) + static_cast<int>(ids_file.has_value()); }
-  // The ids of the option that was given.
+  int num_given() const {
+    return static_cast<int>(!words.empty()) + static_cast<int>(ids.has_value()) +
+           static_cast<int>(ids_file.has_value());
+  }
+  // The ids, however they were given.
   NamedIds read(IdType type) const {
+    if (!words.empty()) return ids_of_words(words, type);
     return ids ? parse_ids(*ids, "--ids", type) : read_ids(*ids_file, type);
   }
 };

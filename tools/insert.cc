@@ -91,6 +91,13 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
             "last of them (default error)")
         ->check(CLI::IsMember({"error", "first", "last"}))
         ->group("Table");
+  if (change == Change::upsert)
+    command
+        .add_option("--duplicates", arguments.duplicates,
+                    "Of several rows of INPUT with one id the last wins, or with --atomic they are an error\n"
+                    "(default last)")
+        ->check(CLI::IsMember({"last", "error"}))
+        ->group("Table");
   add_dialect_options(command, arguments.dialect);
   add_rejects_option(command, arguments.rejects);
 }
@@ -153,6 +160,7 @@ constexpr std::string_view kBatches =
 
 void add_change(Program& program, Change change, CLI::App& command, std::string_view footer) {
   const auto arguments = std::make_shared<InsertArguments>();
+  if (change == Change::upsert) arguments->duplicates = "last";
   add_table_options(command, *arguments, change);
   add_writing_options(command, *arguments);
   add_quiet(command, program);

@@ -46,8 +46,7 @@ void check_options(const InsertArguments& arguments, const IndexInfo& info) {
 }
 
 // Reads columns in the index's order: by name if the file has names, else by position.
-ReadOptions read_options(const InsertArguments& arguments, Change change, const Schema& schema,
-                         ProgressBar& bar) {
+ReadOptions read_options(const InsertArguments& arguments, const Schema& schema, ProgressBar& bar) {
   ReadOptions options;
   options.schema = schema;
   if (arguments.no_labels) options.schema->has_labels = false;
@@ -59,7 +58,7 @@ ReadOptions read_options(const InsertArguments& arguments, Change change, const 
   options.nulls = parse_null_policy(arguments.nulls);
   options.dialect = parse_dialect(arguments.dialect);
   options.is_partial = arguments.is_partial;
-  options.unique_ids = change == Change::insert && arguments.duplicates == "error";
+  options.unique_ids = arguments.duplicates == "error";
   options.num_threads = arguments.num_threads;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
     throw_if_interrupted();
@@ -228,8 +227,9 @@ void Writer::check_float32(const TableBatch& batch) const {
 
 // `rows`: the batch's, with the columns of the index.
 WriteResult Writer::change_rows(const TableView& rows, const TableBatch& batch) {
-  const WriteOptions options = {.round_to_float32 = !arguments_.type.empty(),
-                                .duplicates = parse_duplicates(arguments_.duplicates)};
+  const WriteOptions options = {
+      .round_to_float32 = !arguments_.type.empty(),
+      .duplicates = change_ == Change::insert ? parse_duplicates(arguments_.duplicates) : Duplicates::error};
   try {
     if (arguments_.is_partial) return index_.update(rows, options);
     WriteBatch steps;
@@ -314,7 +314,8 @@ BatchTotals read_and_write(const InsertArguments& arguments, Change change, cons
 
 ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet) {
   if (arguments.expire) refuse_empty_filter("--expire", *arguments.expire);
-  if (arguments.duplicates != "error" && !arguments.atomic)
+  const bool is_usual = arguments.duplicates == (change == Change::insert ? "error" : "last");
+  if (!is_usual && !arguments.atomic)
     throw InvalidArgument(
         fmt::format("--duplicates {} needs --atomic: only within a batch rows with one id are seen together. "
                     "Of rows that "
@@ -327,7 +328,7 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   check_options(arguments, writer.info());
   BatchTotals totals;
   RejectsFile rejects(arguments.rejects, arguments.skip_rows > 0);
-  ReadOptions options = read_options(arguments, change, writer.schema(), bar);
+  ReadOptions options = read_options(arguments, writer.schema(), bar);
   rejects.listen(options);
   if (change == Change::upsert)
     options.on_dropped_row = [&](std::int64_t id, std::string_view text) { writer.note_dropped(id, text); };

@@ -98,6 +98,24 @@ std::string advice(const OddCells& cells, Wanted wanted, const std::string& name
                      cells.has_timestamps ? "timestamp" : "date");
 }
 
+// Words that mean nothing else, and that a column of texts keeps as texts.
+std::string null_words_text(const TextView& column, std::size_t num_rows, const std::string& name) {
+  constexpr std::string_view kWords[] = {"NA", "N/A", "n/a", "NULL", "null"};
+  std::size_t num_cells = 0;
+  std::vector<std::string_view> words;
+  for (std::size_t row = 0; row < num_rows; ++row) {
+    if (column.validity.is_missing(row)) continue;
+    const std::string_view text = column.texts[row];
+    if (std::ranges::find(kWords, text) == std::end(kWords)) continue;
+    ++num_cells;
+    if (std::ranges::find(words, text) == words.end()) words.push_back(text);
+  }
+  if (num_cells == 0) return "";
+  const std::string list = fmt::format("{}", fmt::join(words, ","));
+  return fmt::format("{} has {} in {}; --null {} takes {} as missing\n", printable(name), list,
+                     counted(num_cells, "cell"), list, words.size() == 1 ? "it" : "them");
+}
+
 }  // namespace
 
 std::string odd_cells_text(const Table& table, std::string_view indent) {
@@ -113,8 +131,12 @@ std::string odd_cells_text(const Table& table, std::string_view indent) {
       wanted = Wanted::times;
       cells = odd_cells_of(*texts, view.num_rows, wanted, form);
     }
-    if (!cells.are_few()) continue;
     const std::string& name = view.fields[i].name;
+    if (!cells.are_few()) {
+      const std::string line = null_words_text(*texts, view.num_rows, name);
+      if (!line.empty()) lines.append(indent).append(line);
+      continue;
+    }
     const bool is_impossible = wanted == Wanted::times && io::looks_like_date(cells.words.front());
     lines += fmt::format("{}{} is text: {} of {} cells {}, the first {}{} at {}{}\n", indent, printable(name),
                          grouped(cells.num_texts), grouped(cells.num_texts + cells.num_wanted),

@@ -224,7 +224,8 @@ void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, b
   SearchOptions options = {parse_engine(arguments.engine), arguments.num_threads};
   if (can_stop) options.on_progress = [](std::size_t, std::size_t) { throw_if_interrupted(); };
   const std::vector<Query> queries = make_queries(arguments, index.columns());
-  const std::vector<ShownColumn> columns = shown_columns(index.info(), arguments.show, kAnswerColumns);
+  const std::vector<ShownColumn> columns =
+      shown_columns(index.info(), index.schema(), arguments.show, kAnswerColumns);
   const bool batch = !arguments.weights_file.empty();
   if (asks_about_rows(arguments)) {
     Output out(arguments.output);

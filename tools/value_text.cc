@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <variant>
 
 #include "tools/csv_cell.h"
@@ -9,11 +10,27 @@
 #include "tools/numbers.h"
 
 namespace culmen::tools {
+namespace {
 
-std::vector<ShownColumn> shown_columns(const IndexInfo& info, const std::optional<std::string>& show,
+bool is_always_shown(const std::string& name, const Schema& schema) {
+  const bool is_column =
+      std::ranges::find(schema.attributes, name, &Attribute::name) != schema.attributes.end() ||
+      std::ranges::find(schema.fields, name, &Field::name) != schema.fields.end();
+  if (is_column) return false;
+  return name == "id" || name == schema.id_name ||
+         (schema.has_labels && (name == "label" || name == schema.label_name));
+}
+
+}  // namespace
+
+std::vector<ShownColumn> shown_columns(const IndexInfo& info, const Schema& schema,
+                                       const std::optional<std::string>& show,
                                        const std::vector<std::string>& own) {
   std::optional<std::vector<std::string>> names;
-  if (show) names = split_names(*show);
+  if (show) {
+    names = split_names(*show);
+    std::erase_if(*names, [&](const std::string& name) { return is_always_shown(name, schema); });
+  }
   return culmen::shown_columns(info, names, own, "--show");
 }
 

@@ -10,8 +10,10 @@
 
 namespace culmen::tools {
 
-// As culmen::shown_columns, of the names that the option --show lists.
-std::vector<ShownColumn> shown_columns(const IndexInfo& info, const std::optional<std::string>& show,
+// As culmen::shown_columns, of the names that the option --show lists. Those of ids and labels may be among them: these
+// are shown in any case.
+std::vector<ShownColumn> shown_columns(const IndexInfo& info, const Schema& schema,
+                                       const std::optional<std::string>& show,
                                        const std::vector<std::string>& own);
 
 // A cell of CSV: as exact_text, quoted if needed, and "" for an empty text.

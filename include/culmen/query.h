@@ -57,7 +57,7 @@ struct Query {
   // are the one long answer. Not on a GPU, which throws InvalidArgument.
   std::optional<Cursor> after = {};
   // The best rows of each group alone count, inside of the search: k rows come back if there are so many. Those of pages
-  // before `after` count, too. Not on a GPU, and over shards not with `after`: InvalidArgument.
+  // before `after` count, too. Not on a GPU: InvalidArgument.
   std::optional<RowsPer> per = {};
 };
 

@@ -144,7 +144,9 @@ def read_labels(given: Any, num_rows: int) -> _core.TextColumn:
 
 def _of_all_rows(labels: _core.TextColumn, num_rows: int) -> _core.TextColumn:
     if len(labels) != num_rows:
-        raise InvalidArgument(f"there are {len(labels)} labels for {num_rows} rows; one column of texts comes along")
+        raise InvalidArgument(
+            f"label names one column, or has a text for each row: there are {len(labels)} for {num_rows} rows"
+        )
     return labels
 
 

@@ -17,6 +17,7 @@ from ._errors import InvalidArgument
 from ._files import Path, Paths, as_bytes, read_files
 from ._ids import Ids, IdType
 from ._lookups import look_up
+from ._other_words import HasOtherWords
 from ._progress import Progress
 from ._queries import ALL_CORES, Where, check_integer
 from ._reports import RecoveryInfo, RepairReport, WriteResult
@@ -27,7 +28,7 @@ from ._tables import Attributes, Choice, Columns, Missing, preferences_of, take_
 from ._writes import Batch, WriteOptions, rows_to_erase, with_dropped, written
 
 
-class Index(Searchable):
+class Index(HasOtherWords, Searchable):
     """An index of a table: exact top-k under weights that come with each query.
 
     It is a handle: copies of it share one index. Each batch of changes publishes the next version; a search sees one

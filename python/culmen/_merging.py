@@ -76,7 +76,19 @@ class MergedGroups(Merged):
     def __init__(self, asked: Sequence[Asked], ks: np.ndarray, per: tuple[str, int], schema: Schema) -> None:
         super().__init__(asked, np.full(1, MOST_ROWS))
         values = self._values_of(per[0], schema) if len(self.ids) else []
-        kept = _first_of_each(values, per[1])[: ks[0]]
+        self._keep(_first_of_each(values, per[1])[: ks[0]])
+
+    def num_until(self, score: float, id: int | str) -> int:
+        """How many hits are at this place or before it; the id as the extension has it."""
+        ids = self.ids if self.texts is None else self.texts[self.ids]
+        return int(((self.scores > score) | ((self.scores == score) & (ids <= id))).sum())
+
+    def drop(self, count: int) -> None:
+        """The first ones."""
+        self._keep(range(count, len(self.ids)))
+
+    def _keep(self, positions: Sequence[int]) -> None:
+        kept = np.array(positions, dtype=np.int64)
         self.order, self.ids, self.scores = self.order[kept], self.ids[kept], self.scores[kept]
         self.counts = np.full(1, len(kept))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,7 +25,7 @@ from ._merging import (
     ShardedResult,
 )
 from ._progress import Progress
-from ._queries import as_matrix, by_name, check_types, in_numbers, integer, is_matrix
+from ._queries import MOST_ROWS, as_matrix, by_name, check_types, in_numbers, integer, is_matrix
 from ._rounds import Rounds
 from ._schema import Schema
 from ._searching import page_of
@@ -78,8 +78,6 @@ class Question:
         self._allow_partial = allow_partial
         self._timeout = timeout
         self._report = report
-        if after is not None and per is not None:
-            raise InvalidArgument("a sharded index answers no query with both `per` and `after`")
         self._after, self._per = after, per
 
     def answered(self, view: View) -> ShardedResult | ShardedBatchResult:
@@ -92,23 +90,46 @@ class Question:
         wanted = self._wanted(len(matrix), page)
         statistics = view.statistics_for(self._scale, self._timeout)
         lost: set[int] = set()
+
+        def ask(wanted: Wanted) -> list[Asked]:
+            return self._asked_in_parts(view, statistics, matrix, wanted, lost, deadline)
+
         try:
-            asked = self._asked_in_parts(view, statistics, matrix, wanted, lost, deadline)
+            merged = self._merged(ask, wanted, page, view.schema)
         except InvalidArgument:
             if not self._is_one:
                 wanted.throw_refusal(view.names, statistics, matrix, self._others[:3])
             raise
-        merged = self._merged(asked, wanted, page, view.schema)
         origin = Origin(view.schema, view.numbers, tuple(sorted(lost)))
         if self._is_one:
             return ShardedResult(MergedAnswer(merged, origin, time.perf_counter() - start), origin)
         width = wanted.width(view.num_rows, merged.counts)
         return ShardedBatchResult(Many(merged, origin, width, lambda ids: self._rows_of(view, ids)), origin)
 
-    @staticmethod
-    def _merged(asked: Sequence[Asked], wanted: Wanted, page: Page, schema: Schema) -> Merged:
-        per = page[1]
-        return Merged(asked, wanted.ks()) if per is None else MergedGroups(asked, wanted.ks(), per, schema)
+    def _merged(self, ask: Callable[[Wanted], list[Asked]], wanted: Wanted, page: Page, schema: Schema) -> Merged:
+        after, per = page
+        if per is None:
+            return Merged(ask(wanted), wanted.ks())
+        if after is None:
+            return MergedGroups(ask(wanted), wanted.ks(), per, schema)
+        return self._page_of_groups(ask, after, per, schema)
+
+    def _page_of_groups(self, ask: Callable[[Wanted], list[Asked]], after: Any, per: Any, schema: Schema) -> Merged:
+        """Rows of earlier pages count towards their groups, and only those of all shards together tell which groups are
+        full. So a page is cut from a longer answer, which begins with the first row of all. Those that score as much
+        as the cursor say how many rows come before the page."""
+
+        def groups(k: int | None, min_score: float | None) -> MergedGroups:
+            wanted = Shared(k, self._where, min_score, 1, (None, per))
+            return MergedGroups(ask(wanted), wanted.ks(), per, schema)
+
+        k = self._k
+        if k is not None:
+            least = after[0] if self._min_score is None else max(after[0], self._min_score)
+            k = min(k + groups(None, least).num_until(*after), MOST_ROWS)
+        merged = groups(k, self._min_score)
+        merged.drop(merged.num_until(*after))
+        return merged
 
     def _answered_here(self, view: View, shards: _core.OpenShards, page: Page) -> ShardedResult | ShardedBatchResult:
         origin = Origin(view.schema, view.numbers, ())

@@ -46,7 +46,7 @@ class EvenWeight:
 
 @dataclass(frozen=True)
 class Reasons:
-    """Why a row scores what it scores.
+    """Why a row scores what it scores. `print(reasons)` shows it.
 
     Attributes:
         parts: of the attributes whose weight is not 0, the largest first. Their sum is the score, but for rounding.
@@ -64,12 +64,30 @@ class Reasons:
         parts = [tuple(ScorePart(*part) for part in of_row) for of_row in found[0]]
         return cls(parts[0], parts[1] if len(parts) > 1 else (), tuple(EvenWeight(*weight) for weight in found[1]))
 
+    def __str__(self) -> str:
+        lines = _lines(self.parts)
+        if self.others:
+            lines += ["the other row:", *_lines(self.others)]
+        if self.even:
+            lines.append("they score the same with one of these weights changed, and beyond it swap:")
+            lines += [f"  {one.attribute} = {one.even!r} (now {one.weight!r})" for one in self.even]
+        return "\n".join(lines)
+
     def _repr_html_(self) -> str:
         """The parts of each row, and the weights that would make them equal, for notebooks."""
         of_part = ("attribute", "weight", "value", "part")
         others = _table(of_part, self.others) if self.others else ""
         even = _table(("attribute", "weight", "even"), self.even) if self.even else ""
         return _table(of_part, self.parts) + others + even
+
+
+def _lines(parts: tuple[ScorePart, ...]) -> list[str]:
+    """As `culmen query --why` has them."""
+    return [
+        f"  {part.part!r:>14}  = {part.weight!r} * {'(missing) ' if part.is_missing else ''}{part.value!r}"
+        f" of {part.attribute}"
+        for part in parts
+    ]
 
 
 def _table(names: tuple[str, ...], rows: tuple[Any, ...]) -> str:

@@ -39,7 +39,9 @@ class Row(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.columns:
-            raise KeyError(f"no column {name!r}; there are {', '.join(self.columns)}")
+            raise KeyError(
+                f"no column {name!r}; there are {', '.join(self.columns)}, and the row has id, score and label"
+            )
         return self.columns[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -194,6 +196,9 @@ class Result(Tabular):
 
     def _column(self, name: str) -> Any:
         columns = self._columns()
+        if name not in columns:  # ids and labels may have names of their own
+            own = {self._schema.id_column: "id", self._schema.label_column: "label"}
+            name = own.get(name, name)
         if name not in columns:
             names = list(columns)
             raise KeyError(f"no column {name!r}{_core.did_you_mean(name, names)}; there are {', '.join(names)}")
@@ -325,13 +330,13 @@ class BatchResult(Tabular):
         return self._found
 
     def _columns(self) -> dict[str, Values]:
-        """`query`, `rank` (both from 0), `id`, `score`, `label` if the index has labels, attributes and fields."""
+        """`query` (from 0), `rank` (from 1), `id`, `score`, `label` if the index has labels, attributes and fields."""
         query, rank = np.nonzero(self._is_row())
         ids = self._numbers[query, rank]
         taken = self._lookup().rows(ids)
         columns = {
             "query": Values(INT, query),
-            "rank": Values(INT, rank),
+            "rank": Values(INT, rank + 1),
             "id": Values(TEXT, taken[1]) if self._schema.has_text_ids else Values(INT, ids),
             "score": Values(FLOAT, self.scores[query, rank]),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -79,6 +80,8 @@ def page_of(after: Any, per: Any, schema: Schema) -> tuple[Any, Any]:
         is_text = isinstance(after[1], str) or schema.has_text_ids
         number = any_id_of(after[1] if is_text else integer("the id of after", after[1]), schema.id_type)
         after = (real_number("the score of after", after[0]), number)
+        if math.isnan(after[0]):
+            raise InvalidArgument("the score of `after` is NaN")
     if per is not None:
         if not isinstance(per, Mapping) or len(per) != 1:
             raise InvalidArgument('per is a column and how many rows of each value: {"brand": 2}')

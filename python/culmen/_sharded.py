@@ -15,6 +15,7 @@ from ._engines import Engine, ThreadEngine
 from ._errors import InvalidArgument, IoError
 from ._files import Path
 from ._ids import Ids, IdType
+from ._other_words import HasOtherWords
 from ._queries import ALL_CORES, Where, check_integer
 from ._reports import WriteResult
 from ._shard_builds import MOST_SHARDS, Coordinator, LocalTasks, Tasks, parts_of
@@ -28,7 +29,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound="ShardedIndex")
 
 
-class ShardedIndex(ShardedSearchable):
+class ShardedIndex(HasOtherWords, ShardedSearchable):
     """A table in several indexes (shards), each in a directory of its own. Its answers are those of one index of all
     rows, ids and score bits.
 

@@ -127,11 +127,11 @@ class ShardedSearchable:
             timeout: seconds after which a shard counts as one that cannot be asked.
             progress: as of Index.search. Where shards are in other processes, or there is a timeout, it is told after
                 each message to all of them.
-            after, per: as of Index.search, but not both. Pages whose `versions` are the same, joined, are the one long
-                answer.
+            after, per: as of Index.search. Pages whose `versions` are the same, joined, are the one long answer. With
+                both, a page costs as much as one answer from the first row on.
 
         Raises:
-            InvalidArgument: as Index.search, and for `after` together with `per`.
+            InvalidArgument: as Index.search.
             ShardUnavailable: for shards whose workers died again and again, or did not answer in time.
             FormatError, IoError: for a shard that is missing, damaged, or cannot be read.
         """
@@ -409,7 +409,8 @@ class ShardedSearchable:
 
     def __repr__(self) -> str:
         names = ", ".join(self.attributes[:8]) + (", ..." if len(self.attributes) > 8 else "")
-        return f"<{type(self).__module__}.ShardedIndex: {len(self)} rows in {self.num_shards} shards, {names}>"
+        module = type(self).__module__.removesuffix("._sharded")
+        return f"<{module}.ShardedIndex: {len(self)} rows in {self.num_shards} shards, {names}>"
 
     def _repr_html_(self) -> str:
         """Its columns, for notebooks."""

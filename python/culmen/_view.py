@@ -90,6 +90,8 @@ class View:
     def bounds(self, weights: np.ndarray, scale: str, missing: str, statistics: bytes) -> np.ndarray:
         """[shards, queries]: no row of the shard has a higher score. By the ranges of the attributes, and for the
         scale by the statistics."""
+        if self.num_rows == 0:
+            return np.full((len(self.shards), len(weights)), -np.inf)
         start = np.zeros(weights.shape[1])
         if scale == "minmax":
             start, maximum = self._whole_ranges

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, WrongType
 from ._ids import Ids, IdType, as_ids, decoded
 from ._queries import Where
 from ._reports import WriteResult
@@ -58,7 +58,14 @@ def _listed(ids: np.ndarray | list[str]) -> list[Any]:
 def rows_to_erase(names: _core.Index, ids: Ids | None, where: Where) -> np.ndarray | list[str] | _core.Filter:
     if (ids is None) == (where is None):
         raise InvalidArgument("say which rows: ids, or where=...")
-    return filter_to_erase(names, where, "where") if ids is None else as_ids(ids, Schema.of(names).id_type)
+    if ids is None:
+        return filter_to_erase(names, where, "where")
+    try:
+        return as_ids(ids, Schema.of(names).id_type)
+    except WrongType as error:
+        if isinstance(ids, (str, Mapping, _core.Filter)):
+            raise WrongType(f"{error}; where=... erases the rows that pass a filter") from None
+        raise
 
 
 #: Writes steps, all or none.

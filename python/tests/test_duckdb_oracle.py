@@ -233,12 +233,15 @@ class Life:
         self.cluster = None
         if self.rng.random() < 0.6:
             self.cluster = str(self.rng.choice([*self.table.attributes, *self.table.fields]))
-        self.index, self.stand_ins = build(self.table, arrow, self.cluster, self.rng)
+        self.index, self.stand_ins = self.build(arrow)
         self.connection = duckdb.connect()
         self.connection.execute("set threads to 1")
         self.connection.register("source", arrow)
         self.connection.execute("create table t as select * from source")
         self.steps = [f"build cluster={self.cluster!r}"]
+
+    def build(self, arrow):
+        return build(self.table, arrow, self.cluster, self.rng)
 
     def __str__(self):
         return f"CULMEN_TEST_SEED={self.seed}: {', '.join(self.steps)}"

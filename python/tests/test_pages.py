@@ -62,6 +62,43 @@ def test_ranks_counts_and_reasons():
         index.why({"rating": 1}, 99, 77)
 
 
+def test_reasons_are_readable_text():
+    index = culmen.Index.build({"price": [80, 120], "rating": [7, 9]})
+    assert str(index.why({"price": -0.1, "rating": 1}, 0, 1)).splitlines() == [
+        "            -8.0  = -0.1 * 80.0 of price",
+        "             7.0  = 1.0 * 7.0 of rating",
+        "the other row:",
+        "           -12.0  = -0.1 * 120.0 of price",
+        "             9.0  = 1.0 * 9.0 of rating",
+        "they score the same with one of these weights changed, and beyond it swap:",
+        "  price = -0.05 (now -0.1)",
+        "  rating = 2.0 (now 1.0)",
+    ]
+    assert len(str(index.why({"price": -0.1}, 0)).splitlines()) == 1
+
+
+def test_other_words_name_the_method_that_is_meant():
+    index = culmen.Index.build({"price": [80, 120]})
+    with pytest.raises(AttributeError, match="'Index' object has no attribute 'delete'; did you mean 'erase'"):
+        index.delete([1])
+    with pytest.raises(AttributeError, match="no attribute 'prices'$"):
+        index.prices  # noqa: B018
+    with pytest.raises(TypeError, match="'price > 100' is not; where=... erases the rows"):
+        index.erase("price > 100")
+    with pytest.raises(TypeError, match="where=... erases the rows"):
+        index.erase(culmen.col("price") > 100)
+
+
+def test_columns_of_ids_and_labels_have_their_names():
+    index = culmen.Index.build({"key": [4, 7], "a": [1.0, 2], "name": ["x", "y"]}, ["a"], id="key", label="name")
+    result = index.search({"a": 1})
+    assert list(result["name"]) == list(result["label"]) == ["y", "x"]
+    assert result["key"].tolist() == result["id"].tolist() == [7, 4]
+    with pytest.raises(KeyError, match="the row has id, score and label"):
+        result[0]["name"]
+    assert index.search([[1.0], [-1]], 2).to_dict()["rank"].tolist() == [1, 2, 1, 2]  # as rank_of counts
+
+
 def test_rows_are_erased_by_a_filter():
     index = build()
     assert index.erase(where="brand = 'LG'") == 2

@@ -61,6 +61,15 @@ def test_reads_parquet_and_arrow(tmp_path, ending):
     assert result.labels == wanted.labels
 
 
+def test_rows_keep_their_order(tmp_path):
+    """Batches are converted at the same time."""
+    pyarrow.parquet.write_table(pyarrow.table({"a": np.arange(200_000.0)}), tmp_path / "t.parquet", row_group_size=5000)
+    built = run("build", tmp_path / "t.parquet", "-o", tmp_path / "index")
+    assert built.returncode == 0, built.stderr
+    table = culmen.Index.open(tmp_path / "index").to_dict()
+    assert np.array_equal(table["id"], np.arange(200_000)) and np.array_equal(table["a"], table["id"])
+
+
 def test_inspect_names_the_file_that_was_converted(tmp_path):
     file, directory = tmp_path / "some hotels.parquet", tmp_path / "index"
     pyarrow.parquet.write_table(pyarrow.table({"a": [1.0, 2.5], "city": ["x", "y"]}), file)

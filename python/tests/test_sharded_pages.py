@@ -108,10 +108,11 @@ def test_pages_and_groups_are_those_of_one_index(cluster, tmp_path, id_type, row
     for number in range(NUM_QUESTIONS // share):
         weights, k, options = one_question(rng, len(whole), TABLES[id_type][3])
         ranked = list(whole.search(weights, len(whole), **{**options, "min_score": None}))
+        per = {str(rng.choice(COLUMNS)): int(rng.integers(1, 4))}
         if ranked:
             after = place(rng, id_type, ranked)
             ask_page(index, whole, weights, k, {**options, "after": after})
-        per = {str(rng.choice(COLUMNS)): int(rng.integers(1, 4))}
+            ask_page(index, whole, weights, k, {**options, "after": after, "per": per})
         found, expected = ask_page(index, whole, weights, k, {**options, "per": per})
         if number % 5 == 0:
             assert found.to_arrow().equals(expected.to_arrow())
@@ -157,6 +158,8 @@ def test_what_cannot_be_asked_is_refused_as_by_one_index(tmp_path):
         {"after": "x"},
         {"after": (1,)},
         {"after": (np.nan, 1)},
+        {"after": (np.nan, 1), "per": {"brand": 1}},
+        {"after": (1, 1), "per": {"brands": 1}},
         {"after": (1, 1 << 63)},
         {"after": (1, 1), "progress": print},
         {"per": "brand"},
@@ -172,9 +175,6 @@ def test_what_cannot_be_asked_is_refused_as_by_one_index(tmp_path):
             assert str(found.value) == str(expected.value)
     with pytest.raises(culmen.InvalidArgument, match="of one query"):
         index.search([[1, 0, 0, 0]], after=(1, 1))
-    for timeout in (None, 100):
-        with pytest.raises(culmen.InvalidArgument, match="both `per` and `after`"):
-            index.search({"rating": 1}, after=(1, 1), per={"brand": 1}, timeout=timeout)
     for method, arguments in (
         ("rank_of", ({"ratings": 1}, 1)),
         ("rank_of", ([0, 0, 0, 0], 1)),
@@ -191,6 +191,17 @@ def test_what_cannot_be_asked_is_refused_as_by_one_index(tmp_path):
         assert str(found.value) == str(expected.value)
     with pytest.raises(culmen.InvalidArgument, match="2 weights for 4 attributes"):
         index.rank_of([1, 2], 1)
+
+
+@pytest.mark.parametrize("scale", ["none", "minmax", "zscore", "rank"])
+def test_shards_without_rows_answer_by_messages_too(tmp_path, scale):
+    _, index = both(Threads(), "int64", tmp_path / "s", rows=9, shards=2)
+    with culmen.ShardedIndex.open(tmp_path / "s", writable=True) as writer:
+        writer.erase(where="id is not null")
+    index.refresh()
+    for timeout in (None, 100):
+        assert len(index.search({"rating": 1}, scale=scale, timeout=timeout)) == 0
+        assert len(index.search({"rating": 1}, scale=scale, per={"brand": 1}, after=(1, 1), timeout=timeout)) == 0
 
 
 def test_ranks_are_of_one_version(tmp_path):

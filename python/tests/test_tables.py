@@ -163,7 +163,7 @@ def test_nan_is_missing_and_infinity_is_refused():
         ({"a": [1, 2]}, {"id": [1, 1]}, culmen.InputError, "unique"),
         ({"a": [1, 2]}, {"id": [1.5, 2]}, culmen.InputError, "integers"),
         ({"a": [1, 2]}, {"id": [1]}, culmen.InvalidArgument, "1 ids for 2 rows"),
-        ({"a": [1, 2]}, {"label": ["x"]}, culmen.InvalidArgument, "1 labels for 2 rows"),
+        ({"a": [1, 2]}, {"label": ["x"]}, culmen.InvalidArgument, "text for each row: there are 1 for 2 rows"),
         ({"a": [1, 2]}, {"nulls": "error"}, culmen.InvalidArgument, "nulls.*refuse"),
         ({"a": [1, 2]}, {"missing": "best"}, culmen.InvalidArgument, "'best'"),
         ({"a": [1, 2]}, {"missing": {"b": "mean"}}, culmen.InvalidArgument, "no attribute 'b'"),

@@ -553,6 +553,14 @@ TEST(ShardedIndex, GroupsBehindALogShowTheirOwnRows) {
   query.per = RowsPer{"a", 1};
   const SearchResult result = reader.search(query);
   ASSERT_EQ(result.hits.size(), 150u);
+  query.k = 7;
+  query.after = Cursor{.score = result.hits[99].score, .id = result.hits[99].id};
+  const SearchResult page = reader.search(query);
+  ASSERT_EQ(page.hits.size(), 7u);
+  for (std::size_t rank = 0; rank < page.hits.size(); ++rank) {
+    EXPECT_EQ(page.hits[rank].id, result.hits[100 + rank].id);
+    EXPECT_EQ(page.attribute(rank, 0), page.hits[rank].score);
+  }
   for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
     EXPECT_EQ(result.hits[rank].score, 149 - static_cast<double>(rank));
     EXPECT_EQ(result.attribute(rank, 0), result.hits[rank].score);

@@ -137,7 +137,8 @@ class TextShardsTrial {
     if (random_.chance(0.3)) query.scale = random_.pick({Scale::minmax, Scale::zscore});
     if (random_.chance(0.3)) {
       query.after = Cursor{.score = static_cast<double>(random_.between(-3, 4)), .text = some_text()};
-    } else if (random_.chance(0.3)) {
+    }
+    if (random_.chance(0.3)) {
       query.per =
           RowsPer{random_.pick<std::string>({"a", "f"}), static_cast<std::size_t>(random_.between(1, 3))};
     }

@@ -277,7 +277,7 @@ TEST(CsvReader, SaysWhatWouldHelp) {
   EXPECT_EQ(remedy_of("a,b\ninf,1\n1,1\n", {}), Remedy::drop_nulls);
   EXPECT_EQ(remedy_of("a,b\n1,\xFF\n", {}), Remedy::choose_columns);
   EXPECT_EQ(remedy_of("a,b\nx,1\n", chosen), Remedy::none);
-  EXPECT_EQ(remedy_of("a;b\n1;2\n", {}), Remedy::none);
+  EXPECT_EQ(remedy_of("a;b\n1;2\n", {}), Remedy::choose_attributes);
   EXPECT_EQ(remedy_of("a,b\n1e999,1\n", {}), Remedy::none);
   EXPECT_EQ(remedy_of("a,b\n1,\"\n", {}), Remedy::none);
 }

@@ -95,7 +95,7 @@ TEST_F(ReadTable, SaysWhyAFileCannotBeRead) {
 }
 
 TEST_F(ReadTable, ListsTheFormatsForAnUnknownName) {
-  for (const char* name : {"t.parquet", "t", "t.npy.gz", "t.csv.gz.zst", "csv"}) {
+  for (const char* name : {"t.xlsx", "t", "t.npy.gz", "t.csv.gz.zst", "csv"}) {
     const std::string path = folder_.path() + '/' + name;
     EXPECT_EQ(error_of<IoError>([&] { read_table(path); }),
               "cannot open " + path + ": No such file or directory");
@@ -107,6 +107,10 @@ TEST_F(ReadTable, ListsTheFormatsForAnUnknownName) {
               std::string::npos)
         << name << " -> " << error;
   }
+  const std::string path = folder_.path() + "/t.parquet";
+  std::ofstream(path) << "PAR1";
+  EXPECT_EQ(error_of<InvalidArgument>([&] { read_table(path); }),
+            path + " is Parquet or Arrow, which the culmen of the Python package reads");
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ class InsertTest(IndexCase):
 
     def test_an_id_once_deleted_is_not_given_out_again(self):
         self.build()
-        self.culmen("delete", "index", "--ids", "3")
+        self.culmen("delete", "index", "3")
         self.insert("a,b\n7,7\n")
         self.assertEqual(self.table(), {1: (1, -1), 2: (2, -2), 4: (7, 7)})
 
@@ -198,7 +198,7 @@ class InsertTest(IndexCase):
         self.refused("insert", "index", "missing.csv", code=1, says="missing.csv")
         self.refused("insert", "missing", "new.csv", code=1, says="missing")
         self.refused("insert", "index", "missing.parquet", code=1, says="missing.parquet: No such file")
-        self.refused("insert", "index", "new.parquet", code=2, says="cannot tell the format of new.parquet")
+        self.refused("insert", "index", "new.parquet", code=2, says="new.parquet is Parquet or Arrow")
         self.refused("insert", "index", code=2, says="INPUT")
 
     def test_drops_rows_with_nulls_only_when_asked(self):
@@ -336,7 +336,7 @@ class InsertTest(IndexCase):
                     again = ("--atomic", "--duplicates", policy)
                     self.refused_and_unchanged("insert", "index", "new.csv", *again, code=3, says="new.csv:2: id 7")
                     shutil.rmtree(self.dir / "index")
-        self.refused("upsert", "index", "new.csv", "--duplicates", "last", code=2, says="--duplicates")
+        self.refused("upsert", "index", "new.csv", "--duplicates", "first", code=2, says="--duplicates")
 
     def test_an_id_of_an_earlier_batch_is_an_error_as_well(self):
         self.build()
@@ -430,6 +430,16 @@ class UpsertTest(IndexCase):
                 self.build()
                 self.culmen("upsert", "index", "new.csv", "--id", "id", *options)
                 self.assertEqual(self.table(), {**ROWS, 2: (4, 4), 5: (5, 5)})
+
+    def test_an_id_twice_is_an_error_if_asked_for(self):
+        self.build()
+        self.write("new.csv", "id,a,b\n5,1,1\n2,2,2\n5,3,3\n")
+        for partial in ([], ["--partial"]):
+            upsert = ("upsert", "index", "new.csv", "--duplicates", "error", *partial)
+            self.refused_and_unchanged(*upsert, code=2, says="needs --atomic")
+            self.refused_and_unchanged(*upsert, "--atomic", code=3, says="found 5 again (first on line 2)")
+        self.culmen("upsert", "index", "new.csv", "--duplicates", "last", "--atomic")
+        self.assertEqual(self.table(), {**ROWS, 2: (2, 2), 5: (3, 3)})
 
     def test_rows_that_are_replaced_expire_by_their_new_values(self):
         self.build()

@@ -282,6 +282,25 @@ class InspectTest(Case):
             self.write("t.csv", "\n".join(["a,b"] + [f"{text},{i}" for i, text in enumerate(texts)]) + "\n")
             self.assertNotIn("is text", self.culmen("inspect", "t.csv")[0])
 
+    def test_words_for_gaps_in_a_column_of_texts_are_named(self):
+        self.write("t.csv", "a,note\n1,ok\n2,NA\n3,NULL\n4,NA\n5,none\n")
+        says = "note has NA,NULL in 3 cells; --null NA,NULL takes them as missing\n"
+        self.assertIn(says, self.culmen("inspect", "t.csv")[0])
+        self.assertIn(says, self.culmen("build", "t.csv", "-o", "index")[1])
+        self.assertNotIn("note has", self.culmen("inspect", "t.csv", "--null", "NA,NULL")[0])
+
+    def test_what_cannot_help_is_not_advised(self):
+        self.write("t.csv", "a,city\n" + "".join(f"{i},Rome\n" for i in range(3000)))
+        err = self.culmen("build", "t.csv", "-o", "index", "--attributes", "city", code=3)[1]
+        self.assertIn('expected a number in column "city"', err)
+        self.assertNotIn("--rejects", err)
+        self.write("t.csv", "name,city\nA,Rome\n")
+        self.refused("build", "t.csv", "-o", "index", code=3, says="--attributes names the columns to rank")
+        self.write("t.csv", "sep=;\na;b\n1;2\n")
+        self.refused("build", "t.csv", "-o", "index", code=3, says="which tells Excel the delimiter")
+        self.write("t.parquet", "")
+        self.refused("build", "t.parquet", "-o", "index", code=2, says="which the culmen of the Python package reads")
+
     def test_a_cell_that_makes_a_column_of_dates_text_is_named(self):
         day = "; --types a=date and --rejects FILE leave such rows out"
         for good, odd, says in [

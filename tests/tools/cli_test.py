@@ -469,6 +469,8 @@ class QueryTest(Case):
 
         self.assertEqual(rows(), ["id,name,a,score", "-7,z,,1e+300", "11,new,4,2", '5,"x, y",0.1,1', "9,,3,"])
         self.assertEqual(rows("--where", "a>=3", "--show", "score"), ["id,name,score", "11,new,2", "9,,"])
+        self.assertEqual(rows("--where", "a>=3", "--show", "name,score,id"), ["id,name,score", "11,new,2", "9,,"])
+        self.refused("export", "index", "--show", "label,names", code=2, says="'names'")
         self.assertEqual(rows("--where", "a>1000"), ["id,name,a,score"])
         out, err = self.culmen("export", "index", "out.csv")
         self.assertEqual((out, err), ("", "4 rows of index written to out.csv\n"))
@@ -1594,6 +1596,8 @@ class ExitCodesTest(Case):
             ("verfy", "verify"),
             ("cmpact", "compact"),
             ("Build", "build"),
+            ("erase", "delete"),
+            ("add", "insert"),
         ]:
             self.refused(
                 word, "index", code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands'
