@@ -143,6 +143,16 @@ inline void compare_batches(std::string_view text, const TextFormat& format, Rea
   require(parts.cells == cells_of(whole.view()), "the same cells");
 }
 
+// The first rows tell whether ids are integers or texts, and a tiny window has few of them: what is a text in one reading is a
+// wrong integer in the other.
+inline bool differ_in_ids(const Outcome& a, const Outcome& b) {
+  const auto are = [](const Outcome& texts, const Outcome& integers) {
+    return texts.error.empty() && texts.table.id_type == IdType::text &&
+           integers.error.find("integer in column") != std::string::npos;
+  };
+  return are(a, b) || are(b, a);
+}
+
 // sizes: of the windows, chunks and batches that it is split into.
 inline void check_text(std::string_view text, const TextFormat& format, const ReadOptions& options,
                        std::uint8_t sizes) {
@@ -155,6 +165,7 @@ inline void check_text(std::string_view text, const TextFormat& format, const Re
       (cut.error != whole.error || cut.table.id_type != whole.table.id_type ||
        cut.table.fields != whole.table.fields || cut.table.attributes != whole.table.attributes))
     return;
+  if (differ_in_ids(cut, whole)) return;
   // With an error in the end, such as that no column has numbers, how many are listed before it may differ.
   require(cut.rejected == whole.rejected || !whole.error.empty(), "the same rows are left out");
   // Of several faults, the one that is found may depend on what the first rows suggested.
