@@ -46,8 +46,12 @@ class Chooser {
   }
 
   std::vector<TangentBound> bounds() {
-    for (std::size_t i = 0; i < numbers_.size(); ++i)
+    if (score_.snapshot.height == 0) return {first_};
+    for (std::size_t i = 0; i < numbers_.size(); ++i) {
+      const TermFunction function = score_.sums[i].term.function;
       if (numbers_[i]) improve(i);
+      if (is_decay(function)) choose_side_of_peak(i);
+    }
     std::vector<TangentBound> bounds = {first_};
     constexpr std::size_t kWithSides = (kMostTangentBounds - 1) / 2;  // each takes time at each node
     for (std::size_t i = 0; i < std::min(numbers_.size(), kWithSides); ++i) add_sides(i, bounds);
@@ -64,9 +68,14 @@ class Chooser {
     return TangentTerm::make(score_.sums[i], number, score_.largest);
   }
 
-  // The line that leaves the attribute the smallest weight: none, if the sum is highest within the range.
+  // The line that leaves the attribute the smallest weight: none, if the sum is highest within the range. With a negative
+  // weight the sum is highest at an end, and the line is one of the middle.
   Line first_line(const WeightAndFunction& sum) const {
+    constexpr int kMiddle = 5;
     if (is_continuous(sum)) return {*TangentTerm::flattest(sum, score_.largest), std::nullopt};
+    if (sum.term.weight < 0)
+      if (const std::optional<TangentTerm> line = TangentTerm::make(sum, kMiddle, score_.largest))
+        return {*line, kMiddle};
     std::optional<Line> flattest;
     for (int number = 0; number <= kLast; ++number)
       if (const std::optional<TangentTerm> line = TangentTerm::make(sum, number, score_.largest);
@@ -112,6 +121,15 @@ class Chooser {
       }
       if (*numbers_[i] != start) return;
     }
+  }
+
+  // The sum is highest around the peak or, if the peak is low beside the weight, at an end of the range, where the best rows
+  // have the more of the weight.
+  void choose_side_of_peak(std::size_t i) {
+    const std::optional<TangentTerm> level = TangentTerm::level(score_.sums[i], score_.largest);
+    if (!level) return;
+    TangentBound next = with(i, *level);
+    if (bound_of_all(next, score_.snapshot) < bound_of_all(first_, score_.snapshot)) first_ = std::move(next);
   }
 
   // A kink is between two slopes, which are those of all rows on one side of it. Around a round peak of the sum tangents on

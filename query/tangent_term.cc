@@ -83,6 +83,11 @@ class TangentTerm::Lines {
     return through_kink(weight_ + (1 - 2 * part) * term_.weight * slope_at_kink(term_) / term_.ticks);
   }
 
+  std::optional<TangentTerm> level() const {
+    if (term_.function != TermFunction::decay_gauss) return through_kink(weight_);
+    return tangent_at(std::fmax(bend(0), std::fmin(stored_origin(), bend(1))));
+  }
+
   std::optional<TangentTerm> flattest() const {
     if (term_.function != TermFunction::decay_gauss) {
       const double steepest = std::fabs(term_.weight) * slope_at_kink(term_) / term_.ticks;
@@ -180,6 +185,12 @@ std::optional<TangentTerm> TangentTerm::flattest(const WeightAndFunction& sum, d
   const Lines lines(sum, largest);
   if (!lines.exist()) return {};
   return lines.flattest();
+}
+
+std::optional<TangentTerm> TangentTerm::level(const WeightAndFunction& sum, double largest) {
+  const Lines lines(sum, largest);
+  if (!lines.exist()) return {};
+  return lines.level();
 }
 
 double TangentTerm::at(double stored) const {

@@ -27,8 +27,10 @@ class TangentTerm {
   // lines, or numbers out of proportion to the scores, with which bounds would lose too much by rounding.
   static std::optional<TangentTerm> make(const WeightAndFunction& sum, int line, double largest);
   // Of near and the decays with a positive weight: the line that leaves the attribute the smallest weight, none if the sum is
-  // highest within the range.
+  // highest around the function's peak.
   static std::optional<TangentTerm> flattest(const WeightAndFunction& sum, double largest);
+  // Of the same: the line that leaves it its own weight, or nearly.
+  static std::optional<TangentTerm> level(const WeightAndFunction& sum, double largest);
 
   std::int32_t attribute() const { return term_.column; }
   const NumberTerm& term() const { return term_; }

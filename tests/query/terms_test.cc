@@ -179,7 +179,8 @@ TEST(TangentTerm, BoundsWhatRisesAboveALine) {
     const bool is_peaked = term.weight > 0 && has_peak(term.function);
     const std::optional<TangentTerm> line =
         is_peaked && random.chance(0.5)
-            ? TangentTerm::flattest({weight, term}, largest)
+            ? random.chance(0.5) ? TangentTerm::flattest({weight, term}, largest)
+                                 : TangentTerm::level({weight, term}, largest)
             : TangentTerm::make({weight, term}, random.between(0, TangentTerm::kLines - 1), largest);
     if (!line) continue;
     ++met[term.function];
@@ -522,6 +523,7 @@ TEST(Terms, Prune) {
   EXPECT_LT(share({1, 1, 1}, "2 * sqrt(a)"), 1.5 * share({2, 1, 1}, ""));
   EXPECT_LT(share({1, -1, 1}, "2 * saturate(a, 0.5) + log1p(c)"), 1.5 * share({1.4, -1, 1.5}, ""));
   EXPECT_LT(share({-1, 1, -1}, "2 * sqrt(a)"), 3 * share({0, 1, -1}, ""));
+  EXPECT_LT(share({5, 1, 1}, "decay(a, 0.3, 0.1, gauss)"), 2 * share({5, 1, 1}, "")) << "a low peak";
   EXPECT_LT(share({0, 0, 0}, "near(a, 0.5) + near(b, 0.5) + near(c, 0.5)"), 0.1);
 }
 
