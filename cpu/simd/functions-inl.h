@@ -129,7 +129,6 @@ inline void AddValues(const NumberTerm& term, NumberTerm::Margin margin, const d
 }
 
 inline double ValueOfOne(const NumberTerm& term, double x) {
-  if (term.function == TermFunction::rank) return term.curve(x);
   const D d;
   double value = 0;
   WithFunction(term, [&]<TermFunction kFunction>() {

@@ -193,7 +193,10 @@ void add_values(const NumberTerm& term, NumberTerm::Margin margin, const double*
 }
 
 double value_of(const NumberTerm& term, double x) {
-  return HWY_DYNAMIC_DISPATCH(ValueOfOne)(term, x);
+  const bool has_series = term.function == TermFunction::log || term.function == TermFunction::log1p ||
+                          term.function == TermFunction::decay_exp ||
+                          term.function == TermFunction::decay_gauss;
+  return has_series ? HWY_DYNAMIC_DISPATCH(ValueOfOne)(term, x) : term.value(x);
 }
 
 std::uint64_t highest_children(const double* bounds, double& highest) {

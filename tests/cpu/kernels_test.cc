@@ -360,6 +360,8 @@ TEST(Kernels, AddTheValuesOfFunctionsAsPlainCodeDoesOnEveryTarget) {
         ASSERT_EQ(std::bit_cast<std::uint64_t>(sums[i]), std::bit_cast<std::uint64_t>(wanted[i]))
             << target << ", " << static_cast<int>(term.function) << " of " << x[i];
         ASSERT_GE(bounds[i], sums[i]);
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(simd::value_of(term, x[i])),
+                  std::bit_cast<std::uint64_t>(term.value(x[i])));
       }
       for (std::size_t i = (count + 7) / 8 * 8; i < sums.size(); ++i) ASSERT_EQ(sums[i], kPoison);
     }
