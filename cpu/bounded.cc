@@ -113,7 +113,6 @@ class BoundedSearch {
       prefetch_bytes(node.bytes, kNodeBoundsOffset);
       prefetch_bounds(query_, snapshot_, node);
       prefetch_child_zones(query_.filter, snapshot_, slot);
-      prefetch_child_zones(query_.functions, snapshot_, slot);
     } else if (snapshot_.arena->has_leaf(slot)) {
       prefetch_leaf<T>(snapshot_, query_, first_look_, slot, filter_, best_);
     }

@@ -182,23 +182,6 @@ void add_highest_of_children(const FunctionTerms& terms, const Snapshot& snapsho
   for (const FunctionTerms::Term& term : terms.terms()) std::visit(add, term);
 }
 
-void prefetch_child_zones(const FunctionTerms& terms, const Snapshot& snapshot, std::size_t slot) {
-  if (!terms.reads_fields()) return;
-  const auto prefetch = [&](std::int32_t field) {
-    prefetch_bytes(&snapshot.arena->child_zones(slot).zones(static_cast<std::size_t>(field)),
-                   sizeof(ChildZones));
-  };
-  for (const FunctionTerms::Term& term : terms.terms()) {
-    if (const auto* number = std::get_if<NumberTerm>(&term)) {
-      if (number->is_field) prefetch(number->column);
-    } else if (const auto* category = std::get_if<CategoryTerm>(&term)) {
-      prefetch(category->field);
-    } else {
-      prefetch_child_zones(std::get<ConditionTerm>(term).predicate, snapshot, slot);
-    }
-  }
-}
-
 namespace {
 
 void add_highest_of_children(const JointAttribute& joint, const Snapshot& snapshot, NodeRef node,

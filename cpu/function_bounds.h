@@ -43,9 +43,6 @@ HighestTerms highest_of_index(const FunctionTerms& terms, const Snapshot& snapsh
 void add_highest_of_children(const FunctionTerms& terms, const Snapshot& snapshot, std::size_t slot,
                              Frontier::Bounds& bounds);
 
-// Prefetches what add_highest_of_children() reads besides the node.
-void prefetch_child_zones(const FunctionTerms& terms, const Snapshot& snapshot, std::size_t slot);
-
 // Upper bounds on the scores of the rows below each child, in another way.
 Frontier::Bounds joint_bounds_of_children(const JointTerms& joint, const Snapshot& snapshot,
                                           std::size_t slot);

@@ -66,8 +66,7 @@ void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLo
     prefetch_bytes(snapshot.zone_vector<T>(leaf, Extreme::maximum),
                    2 * snapshot.attributes.size() * sizeof(T));
   if (filters_soon) prefetch_columns(query.where);
-  if ((filters_soon && filter.reads_fields()) || query.functions.reads_fields())
-    prefetch_fields(snapshot, leaf);
+  if (filters_soon && filter.reads_fields()) prefetch_fields(snapshot, leaf);
   if (filters_first && filter.passes_nearly_none()) return;  // most visits end there
   if (!by_codes) return prefetch_columns(query.terms);
   const std::size_t num_words = num_code_words(leaf_rows);

@@ -289,15 +289,6 @@ FunctionTerms::FunctionTerms(std::span<const ScoreTerm> terms, const Snapshot& s
       last = &std::get<CategoryTerm>(terms_.emplace_back(CategoryTerm{predicate.column, {}}));
     last->weights.insert(last->weights.begin() + last->by_key().first_from(*key), {*key, term.weight});
   }
-  reads_fields_ = find_fields(terms_);
-}
-
-bool FunctionTerms::find_fields(std::span<const Term> terms) {
-  return std::ranges::any_of(terms, [](const Term& term) {
-    if (const auto* number = std::get_if<NumberTerm>(&term)) return number->is_field;
-    const auto* condition = std::get_if<ConditionTerm>(&term);
-    return condition == nullptr || condition->predicate.reads_fields();
-  });
 }
 
 double FunctionTerms::largest(double of_weights, const Snapshot& snapshot,

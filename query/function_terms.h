@@ -54,15 +54,12 @@ class FunctionTerms {
   using Term = std::variant<NumberTerm, ConditionTerm, CategoryTerm>;
 
   FunctionTerms() = default;
-  explicit FunctionTerms(std::vector<Term> terms)
-      : terms_(std::move(terms)), reads_fields_(find_fields(terms_)) {}
+  explicit FunctionTerms(std::vector<Term> terms) : terms_(std::move(terms)) {}
   // terms: in_order(), after those of Scale::rank. ranges: of the attributes' stored values, over all rows that the query ranks. table: as for resolve().
   FunctionTerms(std::span<const ScoreTerm> terms, const Snapshot& snapshot,
                 std::span<const AttributeStats> ranges, const TableStatistics* table = nullptr);
 
   bool empty() const { return terms_.empty(); }
-  // Whether any may read LeafFields.
-  bool reads_fields() const { return reads_fields_; }
   std::span<const Term> terms() const { return terms_; }
 
   // What no score exceeds in size, from what those of the weights do not; infinite if one could overflow. ranges: of the
@@ -73,10 +70,7 @@ class FunctionTerms {
   double add(const Snapshot& snapshot, std::uint64_t row, double score) const;
 
  private:
-  static bool find_fields(std::span<const Term> terms);
-
   std::vector<Term> terms_;
-  bool reads_fields_ = false;
 };
 
 // The terms in the order in which they are added, their columns by name, without those of weight 0. Throws InvalidArgument
