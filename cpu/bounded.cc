@@ -111,8 +111,7 @@ class BoundedSearch {
       if (!snapshot_.arena->has_node(slot)) return;
       const NodeRef node = snapshot_.node(slot);
       prefetch_bytes(node.bytes, kNodeBoundsOffset);
-      prefetch_rows(node, query_.bound.terms);
-      if (query_.bound.capped) prefetch_rows(node, query_.bound.capped->terms);
+      prefetch_bounds(query_, snapshot_, node);
       prefetch_child_zones(query_.filter, snapshot_, slot);
     } else if (snapshot_.arena->has_leaf(slot)) {
       prefetch_leaf<T>(snapshot_, query_, first_look_, slot, filter_, best_);
@@ -125,10 +124,6 @@ class BoundedSearch {
       snapshot_.arena->will_touch(parent.header().level == 1 ? SlotKind::leaf : SlotKind::node,
                                   parent.children()[entry.child]);
     });
-  }
-
-  static void prefetch_rows(NodeRef node, const BoundTerms& terms) {
-    for (const BoundTerm& term : terms) prefetch_bytes(node.bounds() + term.row, sizeof(BoundRow));
   }
 
   const Snapshot& snapshot_;

@@ -1,12 +1,14 @@
 #include "cpu/function_bounds.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <variant>
 
 #include "cpu/leaf_zone.h"
 #include "cpu/node_children.h"
+#include "cpu/simd/kernels.h"
 #include "index/read_session.h"
 #include "index/snapshot_fields.h"
 
@@ -19,25 +21,13 @@ ColumnSummary summary_of_child(const ChildZones& zones, std::uint32_t child) {
           zones.minimum[child] <= zones.maximum[child]};
 }
 
-// In which range the stored values of an attribute are, below each child.
-struct ChildRanges {
-  ChildRanges(const Snapshot& snapshot, NodeRef node, std::int32_t attribute) {
-    const BoundUnit& unit = snapshot.units[static_cast<std::size_t>(attribute)];
-    read(node, snapshot.layout.minimum_row(attribute), first);
-    read(node, snapshot.layout.maximum_row(attribute), last);
-    for (double& value : first) value = unit.value_outwards(value, false);
-    for (double& value : last) value = unit.value_outwards(value, true);
-  }
-
-  Frontier::Bounds first{}, last{};
-
- private:
-  static void read(NodeRef node, std::int32_t row, Frontier::Bounds& bounds) {
-    BoundTerms alone;
-    alone.push_back({row, 1});
-    simd::child_bounds(node.bounds(), 0, alone, bounds.data());
-  }
-};
+simd::ChildRanges ranges_of_children(const Snapshot& snapshot, NodeRef node, std::int32_t attribute) {
+  simd::ChildRanges ranges;  // NOLINT(cppcoreguidelines-pro-type-member-init): written as a whole
+  simd::child_ranges(node.bounds()[snapshot.layout.minimum_row(attribute)],
+                     node.bounds()[snapshot.layout.maximum_row(attribute)],
+                     snapshot.units[static_cast<std::size_t>(attribute)], ranges);
+  return ranges;
+}
 
 class OfChildren {
  public:
@@ -56,7 +46,7 @@ class OfChildren {
         if (zones.minimum[c] <= zones.maximum[c])  // else no row has a value, nor passes the term's domain
           best[c] = term.best_of(term.of_key(zones.minimum[c]), term.of_key(zones.maximum[c]));
     } else {
-      const ChildRanges ranges(snapshot_, node_, term.column);
+      const simd::ChildRanges ranges = ranges_of_children(snapshot_, node_, term.column);
       for (std::uint32_t c = 0; c < num_children_; ++c)
         best[c] = term.best_of_stored(std::clamp(ranges.first[c], term.minimum, term.maximum),
                                       std::clamp(ranges.last[c], term.minimum, term.maximum));
@@ -100,12 +90,15 @@ class OfLeaf {
       : zone_(snapshot, leaf), highest_(highest) {}
 
   void operator()(const NumberTerm& term) {
+    double best = 0;
     if (term.is_field) {
       const ColumnSummary keys = zone_.field(term.column);
-      return highest_.push_back(term.weight, term.highest_of_keys(keys.minimum, keys.maximum));
+      if (keys.minimum > keys.maximum) return highest_.push_back(term.weight, 0);  // as highest_of_keys()
+      best = term.best_of(term.of_key(keys.minimum), term.of_key(keys.maximum));
+    } else {
+      best = term.best_of_stored(zone_.minimum(term.column), zone_.maximum(term.column));
     }
-    highest_.push_back(term.weight,
-                       term.highest_of_stored(zone_.minimum(term.column), zone_.maximum(term.column)));
+    highest_.push_back(term.weight, term.with_margin(simd::value_of(term, best)));
   }
   void operator()(const ConditionTerm& term) {
     const Verdict verdict = verdict_of(term.predicate, zone_);
@@ -189,12 +182,39 @@ void add_highest_of_children(const FunctionTerms& terms, const Snapshot& snapsho
   for (const FunctionTerms::Term& term : terms.terms()) std::visit(add, term);
 }
 
-void add_highest_of_children(const JointAttribute& joint, const Snapshot& snapshot, std::size_t slot,
+namespace {
+
+void add_highest_of_children(const JointAttribute& joint, const Snapshot& snapshot, NodeRef node,
                              Frontier::Bounds& bounds) {
-  const NodeRef node = snapshot.node(slot);
-  const ChildRanges ranges(snapshot, node, joint.attribute());
+  const simd::ChildRanges ranges = ranges_of_children(snapshot, node, joint.attribute());
   for (std::uint32_t c = 0; c < node.header().num_children; ++c)
     bounds[c] += joint.highest(ranges.first[c], ranges.last[c]);
+}
+
+void take_smaller(Frontier::Bounds& bounds, const Frontier::Bounds& others) {
+  for (std::size_t c = 0; c < kFanOut; ++c) bounds[c] = others[c] < bounds[c] ? others[c] : bounds[c];
+}
+
+}  // namespace
+
+Frontier::Bounds joint_bounds_of_children(const JointTerms& joint, const Snapshot& snapshot,
+                                          std::size_t slot) {
+  const NodeRef node = snapshot.node(slot);
+  // Those in use are written first. NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+  std::array<Frontier::Bounds, kMostTangentBounds> bounds;
+  const std::size_t count = joint.bounds.size();
+  for (std::size_t b = 0; b < count; ++b) bounds[b] = bounds_of_children(joint.bounds[b].plan, node);
+  for (std::size_t t = 0; t < joint.bounds.front().tangents.size(); ++t) {
+    const simd::ChildRanges ranges =
+        ranges_of_children(snapshot, node, joint.bounds.front().tangents[t].attribute());
+    for (std::size_t b = 0; b < count; ++b)
+      simd::add_tangent(joint.bounds[b].tangents[t], ranges, bounds[b].data());
+  }
+  for (std::size_t b = 1; b < count; ++b) take_smaller(bounds[0], bounds[b]);
+  add_highest_of_children(joint.functions, snapshot, slot, bounds[0]);
+  for (const JointAttribute& attribute : joint.attributes)
+    add_highest_of_children(attribute, snapshot, node, bounds[0]);
+  return bounds[0];
 }
 
 }  // namespace culmen

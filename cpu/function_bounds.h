@@ -42,7 +42,9 @@ HighestTerms highest_of_index(const FunctionTerms& terms, const Snapshot& snapsh
 // Adds them to the bounds of the children of a node.
 void add_highest_of_children(const FunctionTerms& terms, const Snapshot& snapshot, std::size_t slot,
                              Frontier::Bounds& bounds);
-void add_highest_of_children(const JointAttribute& joint, const Snapshot& snapshot, std::size_t slot,
-                             Frontier::Bounds& bounds);
+
+// Upper bounds on the scores of the rows below each child, in another way.
+Frontier::Bounds joint_bounds_of_children(const JointTerms& joint, const Snapshot& snapshot,
+                                          std::size_t slot);
 
 }  // namespace culmen

@@ -30,17 +30,20 @@ inline Frontier::Bounds bounds_of_children(const BoundPlan& plan, NodeRef node) 
   return bounds;
 }
 
+// Whether the bound that adds up those of weights and functions counts.
+inline bool bounds_parts(const ResolvedQuery& query) {
+  return !query.joint || !query.joint->is_tightest || query.bound.exact;
+}
+
 // Upper bounds on the scores of the rows below each child.
 inline Frontier::Bounds bounds_of_children(const Snapshot& snapshot, const ResolvedQuery& query,
                                            std::size_t slot) {
+  if (!bounds_parts(query)) return joint_bounds_of_children(*query.joint, snapshot, slot);
   Frontier::Bounds bounds = bounds_of_children(query.bound, snapshot.node(slot));
   if (query.functions.empty()) return bounds;
   add_highest_of_children(query.functions, snapshot, slot, bounds);
   if (!query.joint) return bounds;
-  Frontier::Bounds joint = bounds_of_children(query.joint->others, snapshot.node(slot));
-  add_highest_of_children(query.joint->functions, snapshot, slot, joint);
-  for (const JointAttribute& attribute : query.joint->attributes)
-    add_highest_of_children(attribute, snapshot, slot, joint);
+  const Frontier::Bounds joint = joint_bounds_of_children(*query.joint, snapshot, slot);
   for (std::size_t c = 0; c < kFanOut; ++c) bounds[c] = std::fmin(bounds[c], joint[c]);
   return bounds;
 }
@@ -52,6 +55,23 @@ inline Frontier::Bounds bounds_of_children(const Snapshot& snapshot, const Resol
   stats.bounds_computed += num_children;
   stats.bytes_touched += query.bound.num_terms() * sizeof(BoundRow);
   return bounds_of_children(snapshot, query, slot);
+}
+
+// Prefetches what bounds_of_children() reads.
+inline void prefetch_bounds(const ResolvedQuery& query, const Snapshot& snapshot, NodeRef node) {
+  const auto prefetch_row = [&](std::int32_t row) { prefetch_bytes(node.bounds() + row, sizeof(BoundRow)); };
+  const auto prefetch_plan = [&](const BoundPlan& plan) {
+    for (const BoundTerm& term : plan.terms) prefetch_row(term.row);
+    if (!plan.capped) return;
+    for (const BoundTerm& term : plan.capped->terms) prefetch_row(term.row);
+  };
+  if (bounds_parts(query)) prefetch_plan(query.bound);
+  if (!query.joint) return;
+  for (const TangentBound& bound : query.joint->bounds) prefetch_plan(bound.plan);
+  for (const TangentTerm& tangent : query.joint->bounds.front().tangents) {
+    prefetch_row(snapshot.layout.minimum_row(tangent.attribute()));
+    prefetch_row(snapshot.layout.maximum_row(tangent.attribute()));
+  }
 }
 
 // Of all bounds that a row can encode, farthest out first, counts those with is_within(bound). They must be a prefix.

@@ -61,16 +61,27 @@ bool has_slope(const NumberTerm& term) {
   return term.function == TermFunction::rank && term.ranks->size() > 1;
 }
 
-bool is_joined(const JointTerms& joint, std::int32_t attribute) {
-  return std::any_of(joint.attributes.begin(), joint.attributes.end(),
-                     [&](const JointAttribute& joined) { return joined.attribute() == attribute; });
-}
-
 }  // namespace
 
 JointAttribute::JointAttribute(double weight, std::span<const NumberTerm> terms)
     : attribute_(terms.front().column) {
-  const double minimum = terms.front().minimum, maximum = terms.front().maximum;
+  fill(terms.front().minimum, terms.front().maximum, [&](double first, double last) {
+    if (terms.size() == 1 && terms.front().function == TermFunction::rank)
+      return highest_above(-weight, terms.front(), first, last);
+    double sum = weight * (weight > 0 ? last : first);
+    for (const NumberTerm& term : terms) sum += term.weight * term.highest_of_stored(first, last);
+    return sum;
+  });
+}
+
+JointAttribute::JointAttribute(const TangentTerm& term) : attribute_(term.attribute()) {
+  fill(term.term().minimum, term.term().maximum,
+       [&](double first, double last) { return term.highest(first, last); });
+}
+
+// highest(first, last): at least what the attribute adds there.
+template <typename Highest>
+void JointAttribute::fill(double minimum, double maximum, const Highest& highest) {
   const double width = (maximum - minimum) / kCells;
   cells_ = {minimum, 1 / width};
   // Where rounding may put a value into the next cell.
@@ -79,13 +90,7 @@ JointAttribute::JointAttribute(double weight, std::span<const NumberTerm> terms)
     // No value is outside of the range, where functions may not be numbers.
     const double first = std::fmax(minimum + static_cast<double>(c) * width - beyond, minimum);
     const double last = std::fmin(minimum + static_cast<double>(c + 1) * width + beyond, maximum);
-    if (terms.size() == 1 && terms.front().function == TermFunction::rank) {
-      highest_[0][c] = highest_above(-weight, terms.front(), first, last);
-      continue;
-    }
-    double sum = weight * (weight > 0 ? last : first);
-    for (const NumberTerm& term : terms) sum += term.weight * term.highest_of_stored(first, last);
-    highest_[0][c] = sum;
+    highest_[0][c] = highest(first, last);
   }
   for (std::size_t level = 1; level < kLevels; ++level) {
     const std::size_t half = std::size_t{1} << (level - 1);
@@ -106,7 +111,18 @@ std::optional<JointTerms> join_terms(const ScoreChain& chain, const FunctionTerm
                                      std::span<const AttributeStats> stats, double largest) {
   JointTerms joint;
   std::vector<FunctionTerms::Term> others;
-  std::vector<Term> weights;
+  ScoreToBound score = {.weights = {},
+                        .offset = chain.offset,
+                        .sums = {},
+                        .largest = largest,
+                        .error = 0,
+                        .where = where,
+                        .snapshot = snapshot,
+                        .stats = stats};
+  std::vector<std::int32_t> joined;  // attributes
+  const auto is_joined = [&](std::int32_t attribute) {
+    return std::ranges::find(joined, attribute) != joined.end();
+  };
   double of_slopes = 0;  // what they add at most, in size
   for (const FunctionTerms::Term& term : functions.terms()) {
     const auto* number = std::get_if<NumberTerm>(&term);
@@ -114,32 +130,32 @@ std::optional<JointTerms> join_terms(const ScoreChain& chain, const FunctionTerm
       others.push_back(term);
       continue;
     }
-    if (is_joined(joint, number->column)) continue;
+    if (is_joined(number->column)) continue;
     const double weight = weight_of(chain, number->column);
     const std::vector<NumberTerm> terms = terms_of_attribute(functions, number->column);
     if (weight == 0 && terms.size() == 1 && has_slope(*number)) {
       const double slope = slope_of(*number);
-      weights.push_back({number->column, slope});
+      score.weights.push_back({number->column, slope});
       of_slopes += std::fabs(slope) * std::fmax(std::fabs(number->minimum), std::fabs(number->maximum));
       joint.attributes.emplace_back(-slope, terms);
+    } else if (terms.size() == 1 && has_lines({weight, *number}, largest)) {
+      score.sums.push_back({weight, *number});
     } else if (weight == 0 && terms.size() == 1) {
       others.push_back(term);  // its own bound is as tight
+      continue;
     } else {
       joint.attributes.emplace_back(weight, terms);
     }
+    joined.push_back(number->column);
   }
-  if (joint.attributes.empty()) return std::nullopt;
+  if (joined.empty()) return std::nullopt;
   joint.functions = FunctionTerms(std::move(others));
   for (int t = 0; t < chain.num_terms; ++t)
-    if (!is_joined(joint, chain.terms[t].attribute)) weights.push_back(chain.terms[t]);
-  if (weights.empty()) weights.push_back({0, 0.0});
-  std::ranges::sort(weights, {}, &Term::attribute);
-  const ScoreChain of_others = {weights.data(), static_cast<int>(weights.size()), chain.offset};
-  joint.others = make_bound_plan(of_others, where, snapshot, stats);
+    if (!is_joined(chain.terms[t].attribute)) score.weights.push_back(chain.terms[t]);
   const double roundings = 8.0 * (chain.num_terms + static_cast<double>(functions.terms().size())) + 64.0;
-  const double error = roundings * 0x1p-53 * (largest + of_slopes) + 0x1p-1000;
-  joint.others.base += error;
-  if (joint.others.capped) joint.others.capped->base += error;
+  score.error = roundings * 0x1p-53 * (largest + of_slopes) + 0x1p-1000;
+  joint.bounds = make_tangent_bounds(score);
+  joint.is_tightest = joint.attributes.empty();
   return joint;
 }
 

@@ -1,9 +1,13 @@
-// JointTerms: tighter bounds where an attribute counts in several parts of a score, as a weight and in a function, or in
-// several functions. The best of each part may be at another value, so that bounds of the parts add up to more than any
-// row has. Here an attribute's parts are bounded together, by a table over its range.
+// JointTerms: tighter bounds where functions of attributes count. The best of each part of a score may be at another value,
+// so that bounds of the parts add up to more than any row has.
 //
-// A rank is taken apart in the same way: into a weight, its slope where good rows have their values, which the chain bounds
-// together with those of other attributes, and the rest, which a table bounds. Box bounds of ranks alone prune little.
+// What an attribute adds by its weight and by one function is taken apart into a line, which the chain bounds together with
+// those of other attributes, and the rest (query/tangent_bounds.h).
+//
+// Where an attribute counts in several functions, its parts are bounded together, by a table over its range.
+//
+// A rank is taken apart as well: into a weight, its slope where good rows have their values, and the rest, which a table
+// bounds. Box bounds of ranks alone prune little.
 //
 // These bounds are not chains like the score's own; what rounding may lose is added to them once.
 #pragma once
@@ -18,6 +22,7 @@
 #include "query/bound_plan.h"
 #include "query/function_terms.h"
 #include "query/joint_cells.h"
+#include "query/tangent_bounds.h"
 
 namespace culmen {
 
@@ -26,6 +31,8 @@ class JointAttribute {
  public:
   // terms: those of the attribute, whose range must be a finite number above 2^-1000.
   JointAttribute(double weight, std::span<const NumberTerm> terms);
+  // What it rises above its line.
+  explicit JointAttribute(const TangentTerm& term);
 
   std::int32_t attribute() const { return attribute_; }
   // At least what it adds for any stored value from `first` to `last`.
@@ -38,6 +45,9 @@ class JointAttribute {
  private:
   static constexpr std::size_t kCells = JointCells::kCells, kLevels = 7;
 
+  template <typename Highest>
+  void fill(double minimum, double maximum, const Highest& highest);
+
   std::int32_t attribute_;
   JointCells cells_{};
   // of 2^level cells, from each on
@@ -45,12 +55,15 @@ class JointAttribute {
 };
 
 struct JointTerms {
+  // Of weights, of functions that have lines, and of the slopes of ranks. Each, with what follows, is a bound of the score.
+  std::vector<TangentBound> bounds;
   std::vector<JointAttribute> attributes;
-  BoundPlan others;         // a bound of the weights of other attributes, and of the slopes of ranks
-  FunctionTerms functions;  // those that `attributes` does not cover
+  FunctionTerms functions;  // those that neither covers
+  // Not by a sum of the bounds of weights and functions, unless that is exact.
+  bool is_tightest = false;
 };
 
-// Nothing if no attribute counts more than once and none is ranked. stats: of the stored values of all rows that are ranked. largest:
+// Nothing if no function has lines, or is of an attribute that counts more than once. stats: of the stored values of all rows that are ranked. largest:
 // FunctionTerms::largest().
 std::optional<JointTerms> join_terms(const ScoreChain& chain, const FunctionTerms& functions,
                                      std::span<const RangePredicate> where, const Snapshot& snapshot,

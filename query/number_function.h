@@ -51,6 +51,7 @@ struct NumberFunction {
     double least;
   };
   CULMEN_HOST_DEVICE Margin margin() const;
+  CULMEN_HOST_DEVICE double with_margin(double best) const;
   // The value of best_of() and its margin.
   CULMEN_HOST_DEVICE double highest(double first, double last) const;
   // Of rows whose stored values are in that range.
@@ -111,12 +112,16 @@ CULMEN_HOST_DEVICE inline NumberFunction::Margin NumberFunction::margin() const 
   const bool is_monotone = function == TermFunction::near || function == TermFunction::decay_linear ||
                            function == TermFunction::sqrt || function == TermFunction::rank;
   if (is_monotone) return {0, 0};
+  // More than half of the smallest number, which would do: arithmetic with numbers below 2^-1022 is slow.
   const double up = weight > 0 ? 1 : -1;
-  return {up * 2 * kElementaryError, up * 0x1p-1070};
+  return {up * 2 * kElementaryError, up * 0x1p-1020};
 }
 
 CULMEN_HOST_DEVICE inline double NumberFunction::highest(double first, double last) const {
-  const double best = value(best_of(first, last));
+  return with_margin(value(best_of(first, last)));
+}
+
+CULMEN_HOST_DEVICE inline double NumberFunction::with_margin(double best) const {
   if (!(std::fabs(best) < HUGE_VAL)) return best;  // a margin of 0 of it is no number
   const Margin most = margin();
   return best + (most.part * std::fabs(best) + most.least);

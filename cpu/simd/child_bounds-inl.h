@@ -1,4 +1,4 @@
-// child_bounds and highest_children of cpu/simd/kernels.h: decodes bounds rows, sums them up by the plan's coefficients
+// child_bounds, child_ranges and highest_children of cpu/simd/kernels.h: decodes bounds rows, sums them up by the plan's coefficients
 // and finds the highest bounds. Compiled once per target (see cpu/simd/vectors-inl.h).
 #if defined(CULMEN_CPU_SIMD_CHILD_BOUNDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CULMEN_CPU_SIMD_CHILD_BOUNDS_INL_H_
@@ -62,6 +62,28 @@ inline void ChildBounds(const BoundRow* bounds, double base, const BoundTerms& t
       hn::Store(hn::MulAdd(coefficient, LoadAsDouble(row + c), hn::Load(d, sums + c)), d, sums + c);
   }
   std::copy(sums, sums + kFanOut, out);
+}
+
+// BoundUnit::value_outwards of a whole row.
+template <bool kUp>
+HWY_INLINE void ValuesOutwards(const BoundRow& bounds, const BoundUnit& unit, double* out) {
+  const D d;
+  HWY_ALIGN float row[kFanOut];
+  Decode(bounds, row);
+  const V origin = hn::Set(d, unit.origin), of_unit = hn::Set(d, unit.unit), error = hn::Set(d, 0x1p-51);
+  const V least = hn::Set(d, 0x1p-1070);
+  for (std::size_t c = 0; c < kFanOut; c += hn::Lanes(d)) {
+    const V extent = hn::Mul(LoadAsDouble(row + c), of_unit);
+    const V error_bound = hn::Add(hn::Mul(error, hn::Add(hn::Abs(origin), hn::Abs(extent))), least);
+    const V value = hn::Add(origin, extent);
+    hn::StoreU(kUp ? hn::Add(value, error_bound) : hn::Sub(value, error_bound), d, out + c);
+  }
+}
+
+inline void FindChildRanges(const BoundRow& minima, const BoundRow& maxima, const BoundUnit& unit,
+                            ChildRanges& ranges) {
+  ValuesOutwards<false>(minima, unit, ranges.first);
+  ValuesOutwards<true>(maxima, unit, ranges.last);
 }
 
 inline std::uint64_t HighestChildren(const double* bounds, double& highest) {

@@ -1,4 +1,4 @@
-// add_values and add_bounds of cpu/simd/kernels.h: the functions of base/elementary.h and query/function_terms.h in
+// add_values, value_of and add_tangent of cpu/simd/kernels.h: the functions of base/elementary.h and query/function_terms.h in
 // vectors, step by step as there. Compiled once per target (see cpu/simd/vectors-inl.h).
 #if defined(CULMEN_CPU_SIMD_FUNCTIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CULMEN_CPU_SIMD_FUNCTIONS_INL_H_
@@ -33,7 +33,7 @@ HWY_INLINE V Exp2OfMinus(V t) {
   const V whole = hn::Round(hn::Min(t, hn::Set(d, kNothingLeftOfExp2)));
   const V z = hn::Mul(hn::Sub(whole, t), hn::Set(d, kLn2));
   V sum = hn::Zero(d);
-  series_of_exp([&](double inverse) { sum = Fma(sum, z, hn::Set(d, inverse)); });
+  for (int i = 0; i < kTermsOfExp; ++i) sum = Fma(sum, z, hn::Set(d, term_of_exp(i)));
   // In two steps, of which only the second can round, as 2^-1022 is the smallest power that is a normal number.
   const V most = hn::Min(whole, hn::Set(d, 1000));
   const V power = hn::Mul(hn::Mul(sum, PowerOfMinus(most)), PowerOfMinus(hn::Sub(whole, most)));
@@ -93,32 +93,91 @@ void AddValuesOf(const NumberTerm& term, NumberTerm::Margin margin, const double
   }
 }
 
-inline void AddValues(const NumberTerm& term, NumberTerm::Margin margin, const double* x, std::size_t count,
-                      double* sums) {
-  const auto add = [&]<TermFunction kFunction>() { AddValuesOf<kFunction>(term, margin, x, count, sums); };
+// Calls act<function>() for the term's function, unless it is one of ranks or conditions.
+template <typename Act>
+HWY_INLINE void WithFunction(const NumberTerm& term, const Act& act) {
   switch (term.function) {
     case TermFunction::near:
-      return add.template operator()<TermFunction::near>();
+      return act.template operator()<TermFunction::near>();
     case TermFunction::decay_linear:
-      return add.template operator()<TermFunction::decay_linear>();
+      return act.template operator()<TermFunction::decay_linear>();
     case TermFunction::decay_exp:
-      return add.template operator()<TermFunction::decay_exp>();
+      return act.template operator()<TermFunction::decay_exp>();
     case TermFunction::decay_gauss:
-      return add.template operator()<TermFunction::decay_gauss>();
+      return act.template operator()<TermFunction::decay_gauss>();
     case TermFunction::log:
-      return add.template operator()<TermFunction::log>();
+      return act.template operator()<TermFunction::log>();
     case TermFunction::log1p:
-      return add.template operator()<TermFunction::log1p>();
+      return act.template operator()<TermFunction::log1p>();
     case TermFunction::sqrt:
-      return add.template operator()<TermFunction::sqrt>();
+      return act.template operator()<TermFunction::sqrt>();
     case TermFunction::saturate:
-      return add.template operator()<TermFunction::saturate>();
+      return act.template operator()<TermFunction::saturate>();
     case TermFunction::rank:
-      for (std::size_t i = 0; i < count; ++i) sums[i] = score_step(sums[i], term.weight, term.curve(x[i]));
-      return;
     case TermFunction::when:
       break;
   }
+}
+
+inline void AddValues(const NumberTerm& term, NumberTerm::Margin margin, const double* x, std::size_t count,
+                      double* sums) {
+  if (term.function == TermFunction::rank) {
+    for (std::size_t i = 0; i < count; ++i) sums[i] = score_step(sums[i], term.weight, term.curve(x[i]));
+    return;
+  }
+  WithFunction(term, [&]<TermFunction kFunction>() { AddValuesOf<kFunction>(term, margin, x, count, sums); });
+}
+
+inline double ValueOfOne(const NumberTerm& term, double x) {
+  const D d;
+  double value = 0;
+  WithFunction(term, [&]<TermFunction kFunction>() {
+    value = hn::GetLane(ValueOf<kFunction>(hn::Set(d, x), hn::Set(d, term.origin), hn::Set(d, term.scale)));
+  });
+  return value;
+}
+
+// What TangentTerm::highest() computes with.
+struct TangentVectors {
+  explicit TangentVectors(const TangentTerm& tangent) {
+    const D d;
+    const NumberTerm& term = tangent.term();
+    rest = hn::Set(d, tangent.rest());
+    weight = hn::Set(d, term.weight);
+    unit = hn::Set(d, term.negated ? -term.ticks : term.ticks);
+    origin = hn::Set(d, term.origin);
+    scale = hn::Set(d, term.scale);
+  }
+
+  V rest, weight, unit, origin, scale;
+};
+
+template <TermFunction kFunction>
+HWY_INLINE V RiseAt(const TangentVectors& of, V stored) {
+  const V value = ValueOf<kFunction>(hn::Div(stored, of.unit), of.origin, of.scale);
+  return hn::MulAdd(of.rest, stored, hn::Mul(of.weight, value));
+}
+
+// The errors of the bound cover any contraction of these sums.
+template <TermFunction kFunction>
+void AddTangentOf(const TangentTerm& tangent, const ChildRanges& ranges, double* bounds) {
+  const D d;
+  const TangentVectors of(tangent);
+  const V lowest = hn::Set(d, tangent.lowest()), highest = hn::Set(d, tangent.highest());
+  const V peak = hn::Set(d, tangent.peak());
+  for (std::size_t c = 0; c < kFanOut; c += hn::Lanes(d)) {
+    const V first = hn::Min(hn::Max(hn::LoadU(d, ranges.first + c), lowest), highest);
+    const V last = hn::Min(hn::Max(hn::LoadU(d, ranges.last + c), lowest), highest);
+    V most = RiseAt<kFunction>(of, tangent.peak_counts() ? hn::Max(hn::Min(peak, last), first) : first);
+    if (tangent.ends_count())
+      most = hn::Max(most, hn::Max(RiseAt<kFunction>(of, first), RiseAt<kFunction>(of, last)));
+    hn::StoreU(hn::Add(hn::LoadU(d, bounds + c), most), d, bounds + c);
+  }
+}
+
+inline void AddTangent(const TangentTerm& tangent, const ChildRanges& ranges, double* bounds) {
+  WithFunction(tangent.term(),
+               [&]<TermFunction kFunction>() { AddTangentOf<kFunction>(tangent, ranges, bounds); });
 }
 
 }  // namespace culmen::simd::HWY_NAMESPACE

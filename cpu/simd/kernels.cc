@@ -51,6 +51,9 @@ HWY_EXPORT(MaskOfKeys64);
 HWY_EXPORT(ChildrenWithKeys);
 HWY_EXPORT(ChildBounds);
 HWY_EXPORT(AddValues);
+HWY_EXPORT(AddTangent);
+HWY_EXPORT(ValueOfOne);
+HWY_EXPORT(FindChildRanges);
 HWY_EXPORT(HighestChildren);
 HWY_EXPORT(TargetName);
 
@@ -175,9 +178,25 @@ void child_bounds(const BoundRow* bounds, double base, const BoundTerms& terms, 
   HWY_DYNAMIC_DISPATCH(ChildBounds)(bounds, base, terms, out);
 }
 
+void child_ranges(const BoundRow& minima, const BoundRow& maxima, const BoundUnit& unit,
+                  ChildRanges& ranges) {
+  HWY_DYNAMIC_DISPATCH(FindChildRanges)(minima, maxima, unit, ranges);
+}
+
+void add_tangent(const TangentTerm& tangent, const ChildRanges& ranges, double* bounds) {
+  HWY_DYNAMIC_DISPATCH(AddTangent)(tangent, ranges, bounds);
+}
+
 void add_values(const NumberTerm& term, NumberTerm::Margin margin, const double* x, std::size_t count,
                 double* sums) {
   HWY_DYNAMIC_DISPATCH(AddValues)(term, margin, x, count, sums);
+}
+
+double value_of(const NumberTerm& term, double x) {
+  const bool has_series = term.function == TermFunction::log || term.function == TermFunction::log1p ||
+                          term.function == TermFunction::decay_exp ||
+                          term.function == TermFunction::decay_gauss;
+  return has_series ? HWY_DYNAMIC_DISPATCH(ValueOfOne)(term, x) : term.value(x);
 }
 
 std::uint64_t highest_children(const double* bounds, double& highest) {

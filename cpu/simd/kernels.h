@@ -14,6 +14,7 @@
 #include "query/function_terms.h"
 #include "query/intervals.h"
 #include "query/resolved_query.h"
+#include "query/tangent_term.h"
 
 namespace culmen::simd {
 
@@ -102,12 +103,24 @@ std::uint32_t children_with_keys(const ChildZones& zones, const Interval<std::in
 // Entries of children that the node does not have are meaningless.
 void child_bounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out);
 
+// In which range an attribute's stored values are below each of the kFanOut children of a node, from its bounds rows.
+struct ChildRanges {
+  double first[kFanOut], last[kFanOut];
+};
+void child_ranges(const BoundRow& minima, const BoundRow& maxima, const BoundUnit& unit, ChildRanges& ranges);
+
+// Adds what an attribute's weight and function rise at most above their line, but for rounding, to all kFanOut bounds.
+void add_tangent(const TangentTerm& tangent, const ChildRanges& ranges, double* bounds);
+
 // Adds a term of numbers to `count` scores or bounds: sums[i] = fma(weight, value, sums[i]), where value is f(x[i]), or
 // above it by the margin.
 //
 //   x, sums  readable and writable up to a multiple of 8; what lies behind `count` is meaningless
 void add_values(const NumberTerm& term, NumberTerm::Margin margin, const double* x, std::size_t count,
                 double* sums);
+
+// NumberTerm::value of one number. Loops over series, which need fused multiply-adds, are faster here.
+double value_of(const NumberTerm& term, double x);
 
 // Sets `highest` to the highest of `bounds` [kFanOut], none of them NaN, and returns the children that have it, as
 // bits.

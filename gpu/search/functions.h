@@ -90,7 +90,7 @@ CULMEN_HOST_DEVICE double sum_of(double base, const PackedBoundTerm* terms, std:
   return base;
 }
 
-// The bound of JointTerms; infinity if there is none.
+// The first bound of JointTerms; infinity if there is none.
 template <typename Zone>
 CULMEN_HOST_DEVICE double joint_bound(const PackedFunctions& functions, const Zone& zone) {
   if (functions.num_joint_attributes == 0) return HUGE_VAL;

@@ -108,12 +108,13 @@ std::vector<std::byte> pack_functions(const ResolvedQuery& query, std::span<cons
   if (query.joint) {
     joint_functions = packer.pack(query.joint->functions);
     for (const JointAttribute& attribute : query.joint->attributes) attributes.push_back(pack(attribute));
-    const BoundPlan& others = query.joint->others;
-    base = others.base;
-    terms = pack(others.terms);
-    if (others.capped) {
-      capped_base = others.capped->base;
-      capped_terms = pack(others.capped->terms);
+    const TangentBound& bound = query.joint->bounds.front();
+    for (const TangentTerm& tangent : bound.tangents) attributes.push_back(pack(JointAttribute(tangent)));
+    base = bound.plan.base;
+    terms = pack(bound.plan.terms);
+    if (bound.plan.capped) {
+      capped_base = bound.plan.capped->base;
+      capped_terms = pack(bound.plan.capped->terms);
     }
   }
   const std::uint32_t filter_at = packer.append(pack_predicate(query.filter));

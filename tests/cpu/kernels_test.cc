@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "cpu/simd/kernels.h"
 #include "culmen/error.h"
@@ -359,10 +360,65 @@ TEST(Kernels, AddTheValuesOfFunctionsAsPlainCodeDoesOnEveryTarget) {
         ASSERT_EQ(std::bit_cast<std::uint64_t>(sums[i]), std::bit_cast<std::uint64_t>(wanted[i]))
             << target << ", " << static_cast<int>(term.function) << " of " << x[i];
         ASSERT_GE(bounds[i], sums[i]);
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(simd::value_of(term, x[i])),
+                  std::bit_cast<std::uint64_t>(term.value(x[i])));
       }
       for (std::size_t i = (count + 7) / 8 * 8; i < sums.size(); ++i) ASSERT_EQ(sums[i], kPoison);
     }
   }
+}
+
+// As TangentTerm::highest() does, over the ranges that bounds rows tell.
+TEST(Kernels, BoundWhatRisesAboveALine) {
+  Random random(9);
+  for (const std::string& target : simd::available_targets()) {
+    simd::force_target(target);
+    int num_lines = 0;
+    for (int trial = 0; trial < 400; ++trial) {
+      const BoundUnit unit = {random.uniform(-1, 1), 0.5, 2, -1};
+      std::array<float, kFanOut> minima{}, maxima{};
+      for (std::size_t c = 0; c < kFanOut; ++c) {
+        const auto a = static_cast<float>(random.uniform(0, 4)), b = static_cast<float>(random.uniform(0, 4));
+        minima[c] = std::min(a, b);
+        maxima[c] = std::max(a, b);
+      }
+      BoundRow least, most;
+      least.encode(minima, Extreme::minimum);
+      most.encode(maxima, Extreme::maximum);
+      simd::ChildRanges ranges;
+      simd::child_ranges(least, most, unit, ranges);
+      for (std::uint32_t c = 0; c < kFanOut; ++c) {
+        ASSERT_EQ(ranges.first[c], unit.value_outwards(least[c], false));
+        ASSERT_EQ(ranges.last[c], unit.value_outwards(most[c], true));
+      }
+      NumberTerm term = {
+          {.function = random.pick({TermFunction::near, TermFunction::decay_linear, TermFunction::decay_exp,
+                                    TermFunction::decay_gauss, TermFunction::log, TermFunction::log1p,
+                                    TermFunction::sqrt, TermFunction::saturate}),
+           .weight = random.uniform(-2, 2),
+           .origin = random.uniform(-1, 3),
+           .scale = random.uniform(0.1, 2),
+           .is_field = false,
+           .column = 0,
+           .negated = random.chance(0.5)}};
+      term.minimum = term.negated ? -3 : -1;
+      term.maximum = term.negated ? 1 : 3;
+      const std::optional<TangentTerm> line =
+          TangentTerm::make({random.uniform(-1, 1), term}, random.between(0, TangentTerm::kLines - 1), 10);
+      if (!line) continue;
+      ++num_lines;
+      std::array<double, kFanOut> bounds{};
+      bounds.fill(1);
+      simd::add_tangent(*line, ranges, bounds.data());
+      for (std::size_t c = 0; c < kFanOut; ++c) {
+        ASSERT_NEAR(bounds[c], 1 + line->highest(ranges.first[c], ranges.last[c]),
+                    0x1p-47 * (10 + line->size()))
+            << target << ", " << static_cast<int>(term.function);
+      }
+    }
+    EXPECT_GT(num_lines, 100);
+  }
+  simd::force_target("");
 }
 
 TEST(Kernels, HaveTheFastestTargetFirstAndAPlainOneToo) {

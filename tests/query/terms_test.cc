@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -153,6 +155,82 @@ TEST(JointAttribute, BoundsARankAboveALine) {
   }
 }
 
+// For every function that has lines, whatever the line: weight and function never rise above it by more than is said.
+TEST(TangentTerm, BoundsWhatRisesAboveALine) {
+  Random random(4);
+  std::map<TermFunction, int> met;
+  const std::uint64_t cases = num_cases(5'000);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    double minimum = random.chance(0.2) ? 1e9 : random.chance(0.2) ? 0 : random.uniform(-5, 5);
+    double maximum = minimum + std::exp2(random.uniform(-20, 10));
+    NumberTerm term = random_number_term(random, minimum, maximum);
+    term.weight *= std::exp2(random.uniform(-5, 5));
+    const bool is_time = has_peak(term.function) && random.chance(0.3);
+    term.ticks = is_time ? 1e3 : 1;
+    term.origin /= term.ticks;
+    term.scale /= term.ticks;
+    term.negated = random.chance(0.3);
+    if (term.negated) term.minimum = -std::exchange(term.maximum, -term.minimum);
+    const double weight =
+        random.chance(0.2) ? 0 : random.uniform(-2, 2) * std::exp2(random.uniform(-8, 3)) / term.ticks;
+    const double ends = std::fmax(std::fabs(term.value(std::fmax(minimum, 1e-3) / term.ticks)),
+                                  std::fabs(term.value(std::fmax(maximum, 1e-3) / term.ticks)));
+    const double largest = std::fabs(term.weight) * std::fmax(ends, 1.0) + std::fabs(weight) * 1e9;
+    const bool is_peaked = term.weight > 0 && has_peak(term.function);
+    const std::optional<TangentTerm> line =
+        is_peaked && random.chance(0.5)
+            ? random.chance(0.5) ? TangentTerm::flattest({weight, term}, largest)
+                                 : TangentTerm::level({weight, term}, largest)
+            : TangentTerm::make({weight, term}, random.between(0, TangentTerm::kLines - 1), largest);
+    if (!line) continue;
+    ++met[term.function];
+    const JointAttribute cells(*line);
+    for (int range = 0; range < 10; ++range) {
+      double first = random.uniform(term.minimum, term.maximum);
+      double last = random.chance(0.2) ? first : random.uniform(term.minimum, term.maximum);
+      if (first > last) std::swap(first, last);
+      const double bound = line->highest(first, last), of_cells = cells.highest(first, last);
+      for (int row = 0; row < 20; ++row) {
+        const double stored = row == 0   ? first
+                              : row == 1 ? last
+                              : row == 2 ? std::clamp(line->peak(), first, last)
+                                         : random.uniform(first, last);
+        const double x = term.of_stored(stored);
+        const bool is_outside =
+            !has_peak(term.function) && (term.function == TermFunction::log ? x <= 0 : x < 0);
+        if (is_outside) continue;
+        const double sum = weight * stored + term.weight * term.value(x) - line->slope() * stored;
+        const double error = 0x1p-46 * line->size() + 0x1p-47 * largest;
+        ASSERT_LE(sum, bound + error)
+            << "case " << i << ", " << static_cast<int>(term.function) << " of " << x;
+        ASSERT_LE(sum, of_cells + error) << "case " << i;
+      }
+    }
+  }
+  EXPECT_EQ(met.size(), 8U) << "all but ranks have lines";
+}
+
+// With lines that are of no use, or none.
+TEST(TangentTerm, IsNotForNumbersOutOfProportion) {
+  NumberTerm term = {{.function = TermFunction::saturate,
+                      .weight = 1,
+                      .origin = 0,
+                      .scale = 1e300,
+                      .is_field = false,
+                      .column = 0}};
+  term.maximum = 1;
+  EXPECT_FALSE(TangentTerm::make({0, term}, 5, 1e-300)) << "a slope of 1e-300 may have lost digits";
+  term.scale = 1;
+  EXPECT_TRUE(TangentTerm::make({0, term}, 5, 1));
+  EXPECT_FALSE(TangentTerm::make({1, term}, 5, 1e-9));
+  term.weight = -1;
+  term.function = TermFunction::decay_gauss;
+  EXPECT_FALSE(TangentTerm::make({0, term}, 5, 1)) << "it bends up and down, and is highest at neither end";
+  term.maximum = term.minimum;
+  term.function = TermFunction::near;
+  EXPECT_FALSE(TangentTerm::make({0, term}, 5, 1)) << "no range";
+}
+
 // Of a distance that no number is.
 TEST(NumberTerm, ReachesInfinity) {
   constexpr double kMost = std::numeric_limits<double>::max();
@@ -276,6 +354,40 @@ TEST(Terms, OfOneAttributeAreBoundedOverAnyRange) {
       EXPECT_EQ(index.search(query, {.engine = Engine::bounded}).hits,
                 index.search(query, {.engine = Engine::scan}).hits);
     }
+  }
+}
+
+// Each function alone, beside a weight of either sign: bounds by lines find what a scan does.
+TEST(Terms, AreBoundedByLinesOverAnyRange) {
+  for (const double largest : {3e-307, 1e-150, 1e-3, 1e6, 1e150, std::numeric_limits<double>::max()}) {
+    std::vector<double> values(3000);
+    for (std::size_t row = 0; row < values.size(); ++row)
+      values[row] = std::pow(static_cast<double>(row * 7919 % values.size()) / 3000, 3) * largest;
+    values[7] = largest;
+    TableView table;
+    table.num_rows = values.size();
+    table.attributes = {{"a"}, {"b", Preference::low}};
+    table.columns = {values, values};
+    const Index index = Index::build(table, {.leaf_rows = 16});
+    for (const int column : {0, 1})
+      for (const double weight : {0.0, 0.25, -0.25})
+        for (const double times : {1.0, -1.0})
+          for (const ScoreTerm& term :
+               {ScoreTerm::near(column, 0.3 * largest), ScoreTerm::decay(column, 0.3 * largest, largest / 8),
+                ScoreTerm::decay(column, 0.3 * largest, largest / 8, TermFunction::decay_gauss),
+                ScoreTerm::decay(column, 0.9 * largest, largest / 8, TermFunction::decay_linear),
+                ScoreTerm::log(column), ScoreTerm::log1p(column), ScoreTerm::sqrt(column),
+                ScoreTerm::saturate(column, std::fmin(largest / 4, 1e290))}) {
+            // In units in which weight and function are alike.
+            const bool of_size_1 = is_decay(term.function) || term.function == TermFunction::saturate;
+            std::vector<double> weights(2, 0.0);
+            weights[static_cast<std::size_t>(column)] =
+                of_size_1 && largest > 1e-300 ? weight / largest : weight;
+            const Query query = {.weights = weights, .k = 5, .terms = {term.times(0.5 * times)}};
+            EXPECT_EQ(index.search(query, {.engine = Engine::bounded}).hits,
+                      index.search(query, {.engine = Engine::scan}).hits)
+                << term.text() << " of up to " << largest << ", weight " << weight;
+          }
   }
 }
 
@@ -407,6 +519,11 @@ TEST(Terms, Prune) {
   EXPECT_LT(share({1, 1, 1}, "0.1 * near(a, 0.5)"), 0.05);
   EXPECT_LT(share({1, 1, 1}, "0.5 * log1p(b) + 0.3 * sqrt(c)"), 0.05);
   EXPECT_LT(share({1, 1, 0}, "3 * near(c, 0.25)"), 0.3);
+  // Lines bound them with the weights.
+  EXPECT_LT(share({1, 1, 1}, "2 * sqrt(a)"), 1.5 * share({2, 1, 1}, ""));
+  EXPECT_LT(share({1, -1, 1}, "2 * saturate(a, 0.5) + log1p(c)"), 1.5 * share({1.4, -1, 1.5}, ""));
+  EXPECT_LT(share({-1, 1, -1}, "2 * sqrt(a)"), 3 * share({0, 1, -1}, ""));
+  EXPECT_LT(share({5, 1, 1}, "decay(a, 0.3, 0.1, gauss)"), 2 * share({5, 1, 1}, "")) << "a low peak";
   EXPECT_LT(share({0, 0, 0}, "near(a, 0.5) + near(b, 0.5) + near(c, 0.5)"), 0.1);
 }
 
