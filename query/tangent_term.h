@@ -13,7 +13,7 @@ namespace culmen {
 
 // What an attribute adds to a score in two parts.
 struct WeightAndFunction {
-  double weight;  // of the attribute itself
+  double weight = 0;  // of the attribute itself
   NumberTerm term;
 };
 

@@ -161,6 +161,8 @@ std::string_view unit_sign(Unit unit) {
 
 bool CellForm::is_null_word(std::string_view text) const {
   if (null_words) return std::ranges::find(*null_words, text) != null_words->end();
+  // None of the usual ones begins as most cells do.
+  if (!text.empty() && is_digit(text.front())) return false;
   return std::ranges::find(kNullWords, text) != kNullWords.end() || is_nan_word(text);
 }
 

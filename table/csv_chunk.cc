@@ -219,11 +219,11 @@ bool CsvChunkParser::parse_number_cell(const Target& target, CsvRows& rows) {
   const std::string_view text = field_value(field, scratch_);
   if (field.quoted && schema_.form.quoted_are_texts)
     return take_other(target, NumberKind::not_a_number, text, rows);
+  const std::string_view trimmed = trim_blanks(text);
+  if (trimmed.empty() || schema_.form.is_null_word(trimmed)) return take_missing(target, text, rows);
   const CellNumber cell = schema_.form.read_number(text, number_scratch_);
   const ParsedNumber& number = cell.number;
   const CsvColumn& column = schema_.columns[target.column];
-  const std::string_view trimmed = trim_blanks(text);
-  if (trimmed.empty() || schema_.form.is_null_word(trimmed)) return take_missing(target, text, rows);
   if (column.is_found() && cell.has_zero) return take_other(target, NumberKind::not_a_number, text, rows);
   if (cell.is_ambiguous) return take_ambiguous(target, text, rows);
   if (number.kind == NumberKind::finite && !fits_unit(column, cell.unit))
