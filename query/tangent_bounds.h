@@ -1,6 +1,6 @@
-// TangentBound: an upper bound of scores with functions of attributes. For each such function a line stands in
-// (query/tangent_term.h), so that the chain bounds weights and lines together; what the sums rise above their lines is bounded by
-// the attributes' ranges.
+// TangentBound: an upper bound of scores with functions of attributes. It replaces each function by a line
+// (query/tangent_term.h). The chain bounds the weights and lines together; the attributes' ranges bound how far the functions
+// rise above their lines.
 #pragma once
 
 #include <cstddef>

@@ -170,7 +170,7 @@ class Question {
     if (!query_.after) return hits.begin();
     ShardHit last;
     last.score = query_.after->score;
-    // Numbers that stand in for texts say nothing here: after the row that has the cursor's text itself.
+    // Each shard numbers its texts in its own way, so the text of the cursor is compared, not a number.
     last.id = has_texts() ? std::numeric_limits<std::int64_t>::max() : query_.after->id;
     last.text = query_.after->text.value_or("");
     return std::ranges::upper_bound(hits, last, comes_before);

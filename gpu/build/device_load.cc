@@ -163,7 +163,8 @@ void DeviceLoader::collect_stats() {
   IdStats ids;
   const std::vector<ColumnStats> columns = stats_of_chunks(ids);
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    // A filled table was checked before: what stands in for a date may be half a day.
+    // The values of a filled table were checked before the gaps were filled. A mean in the place of a missing date
+    // may be no whole day, which is no error.
     if (filled_ == nullptr) check_values(table_, i, columns[i]);
     misses_values_ |= columns[i].first_missing_row != ColumnStats::kNoRow;
   }

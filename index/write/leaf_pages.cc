@@ -24,7 +24,8 @@ std::size_t with_room(std::size_t num_pages) {
   return num_pages + num_pages / 4 + 64;
 }
 
-// Of the first page that `is_behind` holds for, as for all behind it; the number of pages if there is none.
+// The position of the first page for which `is_behind` is true, as it is for all pages after that one. If there is none, the
+// number of pages.
 template <typename IsBehind>
 std::size_t first_position(const PageList& pages, const IsBehind& is_behind) {
   std::size_t first = 0;

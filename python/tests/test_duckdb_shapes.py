@@ -5,7 +5,7 @@ The score is one expression of SQL, by the contract: the chain of fma over weigh
 are compared to the last bit, whatever is rounded. Only `why`, which the contract lets round, is compared with a
 tolerance.
 
-CULMEN_TEST_CASES is the number of random questions; each is asked in all shapes. A quarter of them has each scale, half
+CULMEN_TEST_CASES is the number of random questions. Each is asked in all shapes; a quarter use each scale, and half
 have terms. CULMEN_TEST_SEED runs one table again, as a failure names it.
 """
 
@@ -293,7 +293,7 @@ class Question:
         ][choice - 5]
         return text, f"case when {x} {least} 0 then {value} end"
 
-    # ---- what is asked
+    # ---- the questions
 
     def check(self, views):
         rng = self.rng
