@@ -176,8 +176,9 @@ class Index::Core {
   // For passes of batches.
   std::shared_ptr<const cpu::ByteTable> codes_of(const std::shared_ptr<const Snapshot>& snapshot,
                                                  std::span<const double> usual_weights) {
-    return derived_->codes.get(snapshot,
-                               [&] { return std::make_shared<cpu::ByteTable>(*snapshot, usual_weights); });
+    return derived_->codes.get(
+        snapshot, [&] { return std::make_shared<cpu::ByteTable>(*snapshot, usual_weights); },
+        [&](const cpu::ByteTable& codes) { return codes.suit(usual_weights); });
   }
   // For Engine::ta.
   std::shared_ptr<const cpu::SortedLists> lists_of(const std::shared_ptr<const Snapshot>& snapshot) {

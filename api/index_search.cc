@@ -112,10 +112,11 @@ std::vector<std::uint8_t> Index::Core::search_together(
       return std::nullopt;  // searched alone, it throws the error
     }
   };
-  if (!prefers_pass(*snapshot, num_queries, resolved, derived_->codes.has(snapshot))) return {};
+  const std::vector<double> weights = usual_weights(*snapshot, num_queries, resolved);
+  const std::shared_ptr<const cpu::ByteTable> codes = derived_->codes.find(snapshot);
+  if (!prefers_pass(*snapshot, num_queries, resolved, codes != nullptr && codes->suit(weights))) return {};
   std::vector<std::uint8_t> answered(num_queries);
-  cpu::pass_in_bytes(*snapshot, *codes_of(snapshot, usual_weights(*snapshot, num_queries, resolved)),
-                     num_queries, resolved,
+  cpu::pass_in_bytes(*snapshot, *codes_of(snapshot, weights), num_queries, resolved,
                      [&](std::size_t q, std::vector<Hit> hits, const SearchStats& stats) {
                        SearchResult result;
                        result.hits = std::move(hits);

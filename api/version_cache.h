@@ -13,20 +13,24 @@ namespace culmen {
 template <typename T>
 class VersionCache {
  public:
-  // Whether get() would make nothing.
-  bool has(const std::shared_ptr<const Snapshot>& snapshot) {
+  // What get() would return without making it; null: it would make one.
+  std::shared_ptr<const T> find(const std::shared_ptr<const Snapshot>& snapshot) {
     const std::lock_guard lock(mutex_);
-    return is_same(made_from_, snapshot);
+    return is_same(made_from_, snapshot) ? value_ : nullptr;
   }
-  // make() may contain parallel loops. Other threads wait for it.
-  std::shared_ptr<const T> get(const std::shared_ptr<const Snapshot>& snapshot, const auto& make) {
+  // make() may contain parallel loops. Other threads wait for it. suits(value): whether one that is kept will do.
+  std::shared_ptr<const T> get(const std::shared_ptr<const Snapshot>& snapshot, const auto& make,
+                               const auto& suits) {
     return lock_isolated(mutex_, [&] {
-      if (!is_same(made_from_, snapshot)) {
+      if (!is_same(made_from_, snapshot) || !suits(*value_)) {
         value_ = make();
         made_from_ = snapshot;
       }
       return value_;
     });
+  }
+  std::shared_ptr<const T> get(const std::shared_ptr<const Snapshot>& snapshot, const auto& make) {
+    return get(snapshot, make, [](const T&) { return true; });
   }
   void clear() {
     const std::lock_guard lock(mutex_);

@@ -19,11 +19,15 @@ constexpr double kMostCode = 127;
 // Sizes within these limits neither overflow nor underflow on the way.
 constexpr double kLargest = 0x1p400, kSmallest = 0x1p-400;
 
+double step_of_range(double range) {
+  return range > 0 ? range / (2 * kMostCode) : 1.0;
+}
+
 std::vector<AttributeCode> attribute_codes(const Snapshot& snapshot) {
   std::vector<AttributeCode> codes;
   for (const AttributeStats& stats : snapshot.stats) {
     const double range = stats.maximum - stats.minimum;
-    codes.push_back({stats.minimum + range / 2, range > 0 ? range / (2 * kMostCode) : 1.0, stats.max_abs()});
+    codes.push_back({stats.minimum + range / 2, range, step_of_range(range), stats.max_abs()});
   }
   return codes;
 }
@@ -41,6 +45,18 @@ void balance_steps(std::span<const double> usual_weights, std::vector<AttributeC
   }
   for (std::size_t a = 0; a < codes.size(); ++a)
     codes[a].step = std::min(steps[a] * unit, codes[a].step * kMostSteps);
+}
+
+// What scores lose by the codes, about: the length of weights times steps, times that of the codes, ranges over steps.
+double loss_by(const std::vector<AttributeCode>& codes, std::span<const double> usual_weights) {
+  double of_values = 0, of_codes = 0;
+  for (std::size_t a = 0; a < codes.size(); ++a) {
+    if (codes[a].range == 0) continue;
+    const double value = usual_weights[a] * codes[a].step, code = codes[a].range / codes[a].step;
+    of_values += value * value;
+    of_codes += code * code;
+  }
+  return std::sqrt(of_values) * std::sqrt(of_codes);
 }
 
 bool is_usual(const AttributeStats& stats) {
@@ -85,6 +101,15 @@ ByteTable::ByteTable(const Snapshot& snapshot, std::span<const double> usual_wei
       if (rows_ != nullptr) write_rows<T>(snapshot, i);
     });
   });
+}
+
+bool ByteTable::suit(std::span<const double> usual_weights) const {
+  constexpr double kMostLoss = 2;  // beside that of codes made for these weights
+  if (usual_weights.empty()) return true;
+  std::vector<AttributeCode> best = attributes_;
+  for (AttributeCode& code : best) code.step = step_of_range(code.range);
+  balance_steps(usual_weights, best);
+  return !(loss_by(attributes_, usual_weights) > kMostLoss * loss_by(best, usual_weights));
 }
 
 void ByteTable::order_by_length(const Snapshot& snapshot) {

@@ -32,6 +32,7 @@ inline constexpr double kByteRounding =
 
 struct AttributeCode {
   double middle;
+  double range;
   double step;
   double size;  // of the largest value
 };
@@ -50,6 +51,9 @@ class ByteTable {
   // usual_weights: sizes of the weights of questions to come, [num_attributes]; empty: unknown. All threads of the caller's
   // arena.
   explicit ByteTable(const Snapshot& snapshot, std::span<const double> usual_weights = {});
+
+  // Whether codes for questions of these usual weights would be hardly better than these are.
+  bool suit(std::span<const double> usual_weights) const;
 
   std::size_t num_leaves() const { return leaves_.size(); }
   std::uint32_t slot(std::size_t i) const { return leaves_[i]; }

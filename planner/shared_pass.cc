@@ -22,9 +22,19 @@ namespace {
 constexpr std::size_t kLeastQuestions = 128, kLeastAttributes = 16;
 constexpr std::uint64_t kLeastLeaves = 128;
 // One question of kOfAsked is asked for its cost, kMostAsked in all. The time of those that give up is lost.
-constexpr std::size_t kOfAsked = 64, kMostAsked = 16;
+constexpr std::size_t kOfAsked = 32, kMostAsked = 16;
 // A search gives up when it has cost so much more than its share of a pass; a pass must gain so much.
 constexpr double kGivesUp = 4, kGain = 1.25;
+
+// The i-th of num_asked questions, one of each part of the batch: not the same one of each, since batches are often grids,
+// whose rows begin alike.
+std::size_t asked_at(std::size_t i, std::size_t num_asked, std::size_t num_questions) {
+  constexpr double kGolden = 0.6180339887498949;  // its multiples are spread evenly between integers
+  const double first = kGolden * static_cast<double>(i + 1);
+  const double part = static_cast<double>(num_questions) / static_cast<double>(num_asked);
+  const auto at = static_cast<std::size_t>((static_cast<double>(i) + first - std::floor(first)) * part);
+  return std::min(at, num_questions - 1);
+}
 
 // Gives up when the search has cost `most_us`.
 class GiveUp : public cpu::SearchMonitor {
@@ -87,11 +97,18 @@ bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
   const std::size_t num_asked = std::min(kMostAsked, num_questions / kOfAsked);
   const std::vector<LeafLength> leaves =
       snapshot.layout.is_wide() ? leaves_by_length(snapshot) : std::vector<LeafLength>();
+  // The first from there on; others say nothing about a pass.
+  const auto question_for_pass = [&](std::size_t first) -> std::optional<ResolvedQuery> {
+    for (std::size_t q = first; q < std::min(first + kOfAsked, num_questions); ++q)
+      if (std::optional<ResolvedQuery> query = query_of(q); query && cpu::is_for_pass(*query, snapshot))
+        return query;
+    return std::nullopt;
+  };
   std::vector<double> gains(num_asked);  // what a search costs, at least, less what a pass does
   tbb::parallel_for(std::size_t{0}, num_asked, [&](std::size_t i) {
     const FloatingPointScope floating_point;
-    const std::optional<ResolvedQuery> query = query_of(i * (num_questions / num_asked));
-    if (!query || !cpu::is_for_pass(*query, snapshot)) return;
+    const std::optional<ResolvedQuery> query = question_for_pass(asked_at(i, num_asked, num_questions));
+    if (!query) return;
     const double pass = pass_us(snapshot, num_questions, query->k, has_codes);
     GiveUp monitor(snapshot, *query, kGivesUp * pass);
     SearchStats stats;
@@ -107,11 +124,11 @@ bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
 
 std::vector<double> usual_weights(const Snapshot& snapshot, std::size_t num_questions,
                                   const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of) {
-  constexpr std::size_t kSample = 64;
+  const std::size_t sample = std::min<std::size_t>(64, num_questions);
   if (!snapshot.layout.is_wide()) return {};
   std::vector<double> sizes(snapshot.attributes.size());
-  for (std::size_t q = 0; q < num_questions; q += (num_questions + kSample - 1) / kSample)
-    if (const std::optional<ResolvedQuery> query = query_of(q))
+  for (std::size_t i = 0; i < sample; ++i)
+    if (const std::optional<ResolvedQuery> query = query_of(asked_at(i, sample, num_questions)))
       for (const Term& term : query->terms)
         sizes[static_cast<std::size_t>(term.attribute)] += term.weight * term.weight;
   for (double& size : sizes) size = std::sqrt(size);

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "base/floating_point_scope.h"
 #include "cpu/simd/byte_products.h"
 #include "culmen/error.h"
+#include "culmen/index.h"
 #include "query/resolve.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
@@ -243,6 +246,90 @@ TEST(BytePass, QuestionsLeaveItWhereCodesCannotTellRowsApart) {
     for (const auto& answer : answers_of_pass(Index::build(table), queries)) num_answered += answer ? 1 : 0;
     EXPECT_EQ(num_answered, has_outlier ? 0 : queries.size());
   }
+}
+
+std::vector<double> sizes_of(std::size_t width, std::size_t num_large, double others) {
+  std::vector<double> sizes(width, others);
+  std::fill_n(sizes.begin(), num_large, 1.0);
+  return sizes;
+}
+
+// Codes of a wide table are made for the weights of a batch. They serve others of the same kind, and not those of a batch
+// that weights other attributes, for which nothing would be left.
+TEST(ByteTable, SuitsTheWeightsThatItIsFor) {
+  constexpr std::size_t kWidth = 128;
+  Random random(6);
+  const Table table = random_table(random, ValueClass::uniform_f32, 2000, kWidth);
+  const auto snapshot = Index::build(table.view()).search({.weights = sizes_of(kWidth, 1, 0)}).snapshot;
+  const std::vector<double> even = sizes_of(kWidth, kWidth, 1), two = sizes_of(kWidth, 2, 1e-6),
+                            one = sizes_of(kWidth, 1, 0), half = sizes_of(kWidth, kWidth / 2, 1e-3);
+  std::vector<double> about_even = even;
+  for (double& size : about_even) size *= random.uniform(0.5, 2);
+  const cpu::ByteTable for_even(*snapshot, even), for_two(*snapshot, two);
+  EXPECT_TRUE(for_even.suit(even));
+  EXPECT_TRUE(for_even.suit(about_even));
+  EXPECT_FALSE(for_even.suit(two));
+  EXPECT_FALSE(for_two.suit(even));
+  for (const std::vector<double>& sizes :
+       {even, about_even, two, one, half})  // or each batch would make them again
+    EXPECT_TRUE(cpu::ByteTable(*snapshot, sizes).suit(sizes));
+}
+
+std::vector<double> random_weights_of_all(Random& random, std::size_t width) {
+  std::vector<double> weights(width);
+  for (double& weight : weights) weight = random.uniform(-1, 1);
+  return weights;
+}
+
+// Queries that a pass answers have no nodes visited.
+std::size_t num_passed(const std::vector<SearchResult>& results) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      results, [](const SearchResult& result) { return result.stats.nodes_visited == 0; }));
+}
+
+// A batch is often a grid: one question of each kind, again and again. Where the cheap ones stand is no matter.
+TEST(Pass, IsNotRefusedForAFewQuestionsAtRegularPlaces) {
+  if (!simd::byte_kernels().is_fast) GTEST_SKIP() << "no instructions for a pass";
+  constexpr std::size_t kWidth = 48, kQuestions = 512;
+  Random random(7);
+  const Table table = random_table(random, ValueClass::uniform_f32, 20'000, kWidth);
+  const Index index = Index::build(table.view());
+  for (const std::size_t first : {0, 1, 32, 63})
+    for (const std::size_t k : {10, 257}) {
+      std::vector<Query> queries;
+      for (std::size_t q = 0; q < kQuestions; ++q) {
+        queries.push_back({.weights = random_weights_of_all(random, kWidth), .k = 10});
+        if (q % 64 != first) continue;
+        queries.back().k = k;
+        if (k == 10) queries.back().weights = sizes_of(kWidth, 1, 0);
+      }
+      EXPECT_GT(num_passed(index.search(queries)), kQuestions / 2) << "first " << first << ", k " << k;
+    }
+}
+
+TEST(Pass, AnswersABatchAfterOneOfOtherWeights) {
+  if (!simd::byte_kernels().is_fast) GTEST_SKIP() << "no instructions for a pass";
+  constexpr std::size_t kWidth = 128, kQuestions = 256;
+  Random random(8);
+  std::vector<float> values(kWidth * 20'000);
+  for (float& value : values)
+    value =
+        static_cast<float>(random.unit() + random.unit() + random.unit() + random.unit());  // about normal
+  TableView table;
+  table.num_rows = values.size() / kWidth;
+  for (std::size_t a = 0; a < kWidth; ++a) {
+    table.attributes.push_back({"a" + std::to_string(a)});
+    table.columns.emplace_back(std::span(values).subspan(a * table.num_rows, table.num_rows));
+  }
+  const Index index = Index::build(table);
+  std::vector<Query> skewed, even;
+  for (std::size_t q = 0; q < kQuestions; ++q) {
+    even.push_back({.weights = random_weights_of_all(random, kWidth), .k = 10});
+    skewed.push_back(even.back());
+    for (std::size_t a = 2; a < kWidth; ++a) skewed.back().weights[a] *= 1e-6;
+  }
+  static_cast<void>(index.search(skewed));
+  EXPECT_GT(num_passed(index.search(even)), kQuestions / 2);
 }
 
 }  // namespace
