@@ -45,7 +45,7 @@ Mirror::Mirror(std::shared_ptr<const Published> index, const DeviceOptions& opti
     state_.arrays = loaded->arrays;
     state_.arena = loaded->arena;
     state_.number = loaded->version;
-    state_.lacks_half_rows = true;
+    state_.lacks_derived = true;
   }
   latest();
 }
@@ -122,7 +122,7 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
   }
   stats.find_us = microseconds_since(start);
   if (s.height > 0) send(s, changes, next, stats);
-  if (has_slots && state_.lacks_half_rows) write_half_rows(s, *next.arrays);
+  if (has_slots && state_.lacks_derived) write_derived(s, *next.arrays);
   if (FieldSlots::are_needed(s) || (has_slots && state_.fields != nullptr && s.height > 0))
     next.fields = send_fields(s, changes, has_slots, next, stats);
   std::vector<BoundsSlot> slot_changes;
@@ -169,13 +169,13 @@ void Mirror::send(const Snapshot& snapshot, const TreeChanges& changes, const St
 }
 
 // Of all leaves.
-void Mirror::write_half_rows(const Snapshot& snapshot, const SlotArrays& arrays) {
-  if (snapshot.height == 0 || arrays.half().rows == nullptr) return;
+void Mirror::write_derived(const Snapshot& snapshot, const SlotArrays& arrays) {
+  if (snapshot.height == 0 || !arrays.has_derived()) return;
   const std::span<const std::uint32_t> leaves = snapshot.order().leaves;
-  half_slots_ = PooledBuffer(pool_, leaves.size_bytes());
-  uploader_.send(std::as_bytes(leaves), half_slots_.data());
-  arrays.write_half_rows(snapshot, reinterpret_cast<const std::uint32_t*>(half_slots_.data()),
-                         static_cast<std::uint32_t>(leaves.size()), uploader_.stream().get());
+  derived_slots_ = PooledBuffer(pool_, leaves.size_bytes());
+  uploader_.send(std::as_bytes(leaves), derived_slots_.data());
+  arrays.write_derived(snapshot, reinterpret_cast<const std::uint32_t*>(derived_slots_.data()),
+                       static_cast<std::uint32_t>(leaves.size()), uploader_.stream().get());
 }
 
 // The first time in the memory that was requested; later in memory of the same kind, if there is room for both.

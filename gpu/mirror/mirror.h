@@ -53,8 +53,8 @@ class Mirror {
     std::shared_ptr<const MirrorVersion> version;  // null: nothing, after an error
     std::weak_ptr<const Snapshot> snapshot;
     std::weak_ptr<const SlotArena> arena;
-    std::uint64_t number = 0;      // of the version
-    bool lacks_half_rows = false;  // a bulk load has left the arrays
+    std::uint64_t number = 0;    // of the version
+    bool lacks_derived = false;  // a bulk load has left the arrays
     BoundsSlots bounds_slots;
     // Cached, because a concurrent refresh may be resizing the arrays.
     std::size_t device_bytes = 0;
@@ -67,7 +67,7 @@ class Mirror {
   TreeChanges changes_of_part(const Snapshot& snapshot, bool has_slots, State& next,
                               ChangesOfVersion& found) const;
   void send(const Snapshot& snapshot, const TreeChanges& changes, const State& next, RefreshStats& stats);
-  void write_half_rows(const Snapshot& snapshot, const SlotArrays& arrays);
+  void write_derived(const Snapshot& snapshot, const SlotArrays& arrays);
   std::shared_ptr<SlotArrays> make_arrays(const Snapshot& snapshot, const SlotCounts& slots);
   std::shared_ptr<FieldSlots> send_fields(const Snapshot& snapshot, const TreeChanges& changes,
                                           bool has_slots, const State& next, RefreshStats& stats);
@@ -82,7 +82,7 @@ class Mirror {
 
   std::mutex refresh_mutex_;  // held during a refresh
   Uploader uploader_;
-  PooledBuffer slot_changes_, half_slots_;
+  PooledBuffer slot_changes_, derived_slots_;
 
   mutable std::mutex state_mutex_;  // held briefly; state_ changes under both
   State state_;

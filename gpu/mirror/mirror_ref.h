@@ -7,6 +7,7 @@
 
 #include "base/half.h"
 #include "gpu/mirror/attribute_bounds.h"
+#include "gpu/mirror/code_words.h"
 #include "gpu/mirror/half_rows.h"
 #include "index/node_layout.h"
 
@@ -40,7 +41,8 @@ struct MirrorRef {
   const std::uint32_t* slot_nodes;   // [num_slots]; kNoNode: an empty slot
   const std::int64_t* slot_min_ids;  // [num_slots]
 
-  HalfRows half;  // of tables of kMinHalfAttributes and more, if there is room
+  CodeWords codes;  // of tables of up to kMaxCodedAttributes, if there is room
+  HalfRows half;    // of tables of kMinHalfAttributes and more, if there is room
 
   std::uint64_t node_stride;
   std::uint32_t num_slots;  // a multiple of 32

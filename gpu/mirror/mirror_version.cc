@@ -75,6 +75,7 @@ MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const Slo
   ref_.slot_nodes = at<std::uint32_t>(offsets_.nodes);
   ref_.slot_min_ids = at<std::int64_t>(offsets_.min_ids);
   ref_.half = arrays_->half();
+  ref_.codes = arrays_->codes();
   ref_.node_stride = snapshot.arena->node_bytes();
   ref_.num_slots = num_slots;
   ref_.root = map_ == nullptr ? snapshot.root : map_->nodes().on_device(snapshot.root);

@@ -63,6 +63,10 @@ std::size_t half_leaf_bytes(const LeafShape& shape) {
   return shape.leaf_rows * half_stride(shape.num_attributes) * sizeof(Half);
 }
 
+std::size_t code_leaf_bytes(const LeafShape& shape) {
+  return code_stride(shape.leaf_rows) * num_code_words_of_row(shape.num_attributes) * sizeof(std::uint32_t);
+}
+
 }  // namespace
 
 SlotArrays::SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, const FieldBytes& fields,
@@ -84,7 +88,11 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, const 
     cuda::keep_on_device(ids_.data(), ids_.size());
     cuda::check(cudaDeviceSynchronize());  // before uses on other streams
   }
-  if (shape_.num_attributes >= kMinHalfAttributes) make_half_rows(snapshot, slots, part_on_top);
+  if (shape_.num_attributes >= kMinHalfAttributes) {
+    make_half_rows(snapshot, slots, part_on_top);
+  } else {
+    make_codes(snapshot, slots, part_on_top);
+  }
 }
 
 void SlotArrays::make_half_rows(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top) {
@@ -109,13 +117,28 @@ void SlotArrays::make_half_rows(const Snapshot& snapshot, const SlotCounts& slot
   half_.stride = half_stride(shape_.num_attributes);
 }
 
-void SlotArrays::write_half_rows(const Snapshot& snapshot, const std::uint32_t* slots,
-                                 std::uint32_t num_leaves, cudaStream_t stream) const {
-  if (half_.rows == nullptr) return;
+void SlotArrays::make_codes(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top) {
+  const std::size_t each = code_leaf_bytes(shape_);
+  if (!fits(slots.leaves * each)) return;
+  code_bytes_ =
+      make_buffer(slots.leaves, snapshot.arena->leaf_capacity(), each, cuda::Memory::device, part_on_top);
+  codes_ = {reinterpret_cast<std::uint32_t*>(code_bytes_.data()),
+            num_code_words_of_row(shape_.num_attributes), code_stride(shape_.leaf_rows)};
+}
+
+void SlotArrays::write_derived(const Snapshot& snapshot, const std::uint32_t* slots, std::uint32_t num_leaves,
+                               cudaStream_t stream) const {
+  if (!has_derived()) return;
   visit_value_type(snapshot, [&]<typename T>(T) {
-    launch_write_half_rows(slots, num_leaves, reinterpret_cast<const T*>(values_.data()),
-                           reinterpret_cast<const LeafHeader*>(leaves_.data()), snapshot.num_attributes(),
-                           snapshot.leaf_rows, half_, stream);
+    const T* values = reinterpret_cast<const T*>(values_.data());
+    const auto* leaves = reinterpret_cast<const LeafHeader*>(leaves_.data());
+    if (half_.rows != nullptr) {
+      launch_write_half_rows(slots, num_leaves, values, leaves, snapshot.num_attributes(), snapshot.leaf_rows,
+                             half_, stream);
+    } else {
+      launch_write_codes(slots, num_leaves, values, reinterpret_cast<const T*>(zone_maps_.data()), leaves,
+                         snapshot.num_attributes(), snapshot.leaf_rows, codes_, stream);
+    }
   });
 }
 
@@ -124,6 +147,7 @@ bool SlotArrays::grow(const SlotCounts& slots) {
   if (half_.rows != nullptr && !(half_numbers_.grow(num_leaves * half_leaf_bytes(shape_)) &&
                                  half_leaves_.grow(num_leaves * sizeof(HalfLeaf))))
     return false;
+  if (codes_.words != nullptr && !code_bytes_.grow(num_leaves * code_leaf_bytes(shape_))) return false;
   return leaves_.grow(num_leaves * sizeof(LeafHeader)) &&
          zone_maps_.grow(num_leaves * kZoneVectors * shape_.zone_vector_bytes()) &&
          nodes_.grow(slots.nodes * node_bytes_) && values_.grow(num_leaves * shape_.leaf_bytes()) &&
@@ -132,7 +156,7 @@ bool SlotArrays::grow(const SlotCounts& slots) {
 
 std::size_t SlotArrays::device_bytes() const {
   return leaves_.size() + zone_maps_.size() + nodes_.size() + half_numbers_.size() + half_leaves_.size() +
-         (rows_on_host() ? 0 : values_.size() + ids_.size());
+         code_bytes_.size() + (rows_on_host() ? 0 : values_.size() + ids_.size());
 }
 
 SlotBytes SlotArrays::sizes() const {

@@ -9,6 +9,7 @@
 #include "culmen/device.h"
 #include "gpu/cuda/buffer.h"
 #include "gpu/cuda/growing_buffer.h"
+#include "gpu/mirror/code_words.h"
 #include "gpu/mirror/half_rows.h"
 #include "gpu/mirror/write_slots.h"
 #include "index/snapshot.h"
@@ -41,16 +42,20 @@ class SlotArrays {
   std::size_t device_bytes() const;
   SlotBytes sizes() const;  // of what is copied to the device
   SlotArraysRef ref() const;
+  // What follows from the values: one of the two, or neither.
   const HalfRows& half() const { return half_; }
-  // Enqueues what leaves that are on the device have in half(). slots: in device memory. Throws CudaError.
-  void write_half_rows(const Snapshot& snapshot, const std::uint32_t* slots, std::uint32_t num_leaves,
-                       cudaStream_t stream) const;
+  const CodeWords& codes() const { return codes_; }
+  bool has_derived() const { return half_.rows != nullptr || codes_.words != nullptr; }
+  // Enqueues what leaves that are on the device have in half() or codes(). slots: in device memory. Throws CudaError.
+  void write_derived(const Snapshot& snapshot, const std::uint32_t* slots, std::uint32_t num_leaves,
+                     cudaStream_t stream) const;
   std::byte* values() const { return values_.data(); }
   std::byte* ids() const { return ids_.data(); }
 
  private:
-  // Of a table of kMinHalfAttributes and more, if there is room.
+  // Of a table of kMinHalfAttributes and more, and of all others; if there is room.
   void make_half_rows(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top);
+  void make_codes(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top);
 
   DeviceMemory memory_;
   LeafShape shape_;
@@ -59,6 +64,8 @@ class SlotArrays {
   cuda::GrowingBuffer half_numbers_, half_leaves_;
   cuda::Buffer<HalfUnit> half_units_;
   HalfRows half_ = {};
+  cuda::GrowingBuffer code_bytes_;
+  CodeWords codes_ = {};
 };
 
 }  // namespace culmen::gpu

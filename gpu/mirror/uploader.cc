@@ -141,7 +141,7 @@ void Uploader::send(const Snapshot& snapshot, const TreeChanges& changes, const 
     piece.copied.record(stream_.get());
     const PieceRef on_device = {piece.on_device, num_leaves, num_nodes, sizes};
     launch_write_slots(on_device, to.ref(), stream_.get());
-    to.write_half_rows(snapshot, on_device.slots(), num_leaves, stream_.get());
+    to.write_derived(snapshot, on_device.slots(), num_leaves, stream_.get());
   };
   std::atomic<std::size_t> next = 0;
   tbb::parallel_for(std::size_t{0}, num_lanes, [&](std::size_t lane) {

@@ -108,6 +108,8 @@ __device__ inline bool is_last_block(Counters& counters, BlockShared& shared) {
     atomicAdd(reinterpret_cast<unsigned long long*>(&counters.leaves_visited), shared.leaves_visited);
     atomicAdd(reinterpret_cast<unsigned long long*>(&counters.nodes_visited), shared.nodes_visited);
     atomicAdd(reinterpret_cast<unsigned long long*>(&counters.rows_scored), shared.rows_scored);
+    if (shared.rows_by_codes > 0)
+      atomicAdd(reinterpret_cast<unsigned long long*>(&counters.rows_by_codes), shared.rows_by_codes);
     ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> done(counters.blocks_done);
     shared.is_last = done.fetch_add(1, ::cuda::memory_order_acq_rel) == gridDim.x - 1;
   }
@@ -126,6 +128,7 @@ __device__ inline void finish(const SearchStateRef& state, const KeyScale& scale
   const std::uint64_t leaves_visited = __ldcg(&counters.leaves_visited);
   const std::uint64_t nodes_visited = __ldcg(&counters.nodes_visited);
   const std::uint64_t rows_scored = __ldcg(&counters.rows_scored);
+  const std::uint64_t rows_by_codes = __ldcg(&counters.rows_by_codes);
   Outcome outcome = Outcome::overflow;
   if (count <= state.capacity) {
     const bool is_sorted = state.k <= kMaxSortedHits && write_answer(state, count, scale, shared, items);
@@ -140,6 +143,7 @@ __device__ inline void finish(const SearchStateRef& state, const KeyScale& scale
     result.leaves_visited = leaves_visited;
     result.nodes_visited = nodes_visited;
     result.rows_scored = rows_scored;
+    result.rows_by_bounds = rows_by_codes;
     counters = {};
     __threadfence_system();  // also orders the hits, which other threads wrote before the barrier
     *const_cast<volatile std::uint64_t*>(&result.sequence) = state.sequence;

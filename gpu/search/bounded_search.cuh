@@ -5,8 +5,8 @@
 //   2. It opens its best node and scores the 4 best leaves in it; each block writes the best rows as seeds.
 //   3. While other blocks still do so, each warp opens one of the team's 4 best nodes.
 //   4. After the only barrier, every block takes the k-th best of the seeds as k-th score bound.
-//   5. The block opens its other nodes that reach that bound, scores the leaves that reach it, and collects their rows
-//      that do. The best of these go to the candidate list.
+//   5. The block opens its other nodes that reach that bound, scores the leaves that reach it (of many those whose codes do, too),
+//      and collects their rows that do. The best of these go to the candidate list.
 //   6. The last block to finish sorts the candidates.
 //
 // Exact for any k-th score bound: a row is skipped only if the chain bound of its leaf or node (docs/how-it-works.md)
@@ -14,6 +14,7 @@
 #pragma once
 
 #include "gpu/search/answer.cuh"
+#include "gpu/search/leaf_code_sums.cuh"
 #include "gpu/search/seed_phase.cuh"
 #include "gpu/search/work_list.cuh"
 
@@ -27,8 +28,14 @@ template <typename T, QueryKind kKind>
 class BoundedVisit {
  public:
   __device__ BoundedVisit(const MirrorRef& mirror, QueryRef query, BlockShared& shared,
-                          BlockCandidates& found, WorkList nodes, WorkList leaves)
-      : mirror_(mirror), query_(query), shared_(shared), found_(found), nodes_(nodes), leaves_(leaves) {}
+                          BlockCandidates& found, WorkList nodes, WorkList leaves, std::uint32_t& num_kept)
+      : mirror_(mirror),
+        query_(query),
+        shared_(shared),
+        found_(found),
+        nodes_(nodes),
+        leaves_(leaves),
+        num_kept_(num_kept) {}
 
   // `child`: of the node that the warp has opened.
   __device__ void run(const Team& team, const Child& child) {
@@ -40,6 +47,7 @@ class BoundedVisit {
     const std::uint32_t warp = threadIdx.x / kWarpSize;
     for (std::uint32_t i = warp; i < nodes_.size(); i += kSearchWarps) open(nodes_[i]);
     __syncthreads();
+    if (leaves_.size() > kSearchWarps) keep_reaching();  // reading a few is sooner done
     for (std::uint32_t first = 0; first < leaves_.size(); first += kSearchWarps) {
       if (first > 0) found_.make_room();
       if (first + warp < leaves_.size()) visit(leaves_[first + warp]);
@@ -48,6 +56,25 @@ class BoundedVisit {
   }
 
  private:
+  // By all threads: takes leaves out of the list that do not reach the k-th score bound by their codes.
+  __device__ void keep_reaching() {
+    if (kKind == QueryKind::with_functions || mirror_.codes.words == nullptr) return;
+    const LeafCodeSums<T> codes(mirror_, query_, lane_, true);
+    const std::uint32_t size = leaves_.size(), step = kSearchWarps * codes.leaves_at_once();
+    const std::uint32_t mine = threadIdx.x / kWarpSize * codes.leaves_at_once() + codes.leaf_of_lane();
+    const auto load = [&](std::uint32_t i) { return codes.load(leaves_[min(i + mine, size - 1)]); };
+    auto next = load(0);
+    for (std::uint32_t first = 0; first < size; first += step) {
+      const auto loaded = next;
+      next = load(first + step);
+      const unsigned reaching = codes.reaching(loaded, first + mine < size, found_.kth_bound().score);
+      __syncthreads();  // all have read what may be overwritten now
+      leaves_.keep((reaching >> lane_ & 1) != 0, loaded.leaf, num_kept_, lane_);
+    }
+    __syncthreads();
+    leaves_.end_keeping(num_kept_);
+  }
+
   __device__ void choose_nodes(const Team& team, std::uint32_t share) {
     const std::uint32_t cell = team.cell(share);
     const double bound = team.bound(cell);
@@ -84,13 +111,14 @@ class BoundedVisit {
   BlockShared& shared_;
   BlockCandidates& found_;
   WorkList nodes_, leaves_;
+  std::uint32_t& num_kept_;  // of leaves_, by codes
   int lane_ = static_cast<int>(threadIdx.x) % kWarpSize;
 };
 
 // A block's shared memory, beside the dynamic one.
 struct BoundedShared {
   BlockShared block;
-  std::uint32_t num_nodes, num_leaves;
+  std::uint32_t num_nodes, num_leaves, num_kept;
 };
 
 // The query is in the block's shared memory (take_query). Dynamic shared memory: the slots' bounds and nodes, then memory
@@ -98,7 +126,7 @@ struct BoundedShared {
 template <typename T, QueryKind kKind>
 __device__ void search_by_bounds(const MirrorRef& mirror, const SearchStateRef& state, const GridRoom& room,
                                  QueryRef query, BoundedShared& shared, double* dynamic_shared) {
-  if (threadIdx.x == 0) shared.num_nodes = shared.num_leaves = 0;
+  if (threadIdx.x == 0) shared.num_nodes = shared.num_leaves = shared.num_kept = 0;
   const KeyScale scale(query);
   std::uint32_t* rest = nullptr;
   const Team team = make_team(mirror, state, room.shares, dynamic_shared, rest);
@@ -116,9 +144,9 @@ __device__ void search_by_bounds(const MirrorRef& mirror, const SearchStateRef& 
   const KthBound kth_bound = kth_bound_of_seeds(mirror, state, room, scale, shared.block, rest);
   __syncthreads();  // the candidates overwrite the seeds' keys
   BlockCandidates found(state, scale, kth_bound, shared.block, candidates, room.visit.candidates);
-  BoundedVisit<T, kKind>(mirror, query, shared.block, found,
-                         WorkList(lists, room.visit.nodes, shared.num_nodes),
-                         WorkList(lists + room.visit.nodes, room.visit.leaves, shared.num_leaves))
+  BoundedVisit<T, kKind>(
+      mirror, query, shared.block, found, WorkList(lists, room.visit.nodes, shared.num_nodes),
+      WorkList(lists + room.visit.nodes, room.visit.leaves, shared.num_leaves), shared.num_kept)
       .run(team, child);
   finish(state, scale, shared.block, candidates);
 }

@@ -25,7 +25,7 @@ namespace culmen::gpu {
 
 // Seeds of one search, at most.
 constexpr std::size_t num_seeds(const cuda::Limits& limits) {
-  return std::size_t{max_blocks(limits)} * kMaxSeeds;
+  return std::size_t{limits.num_multiprocessors} * kMaxSeeds;
 }
 
 // Best-first by rounds over the bounds of all level-1 nodes. Work: 2 bytes a node and weight step, then the

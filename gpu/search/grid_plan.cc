@@ -3,10 +3,10 @@
 namespace culmen::gpu {
 namespace {
 
-// Dynamic shared memory of each thread block if so many are resident on a multiprocessor.
-std::size_t dynamic_bytes(const cuda::Limits& limits, unsigned blocks_each) {
+// Dynamic shared memory of a thread block if one is resident on a multiprocessor.
+std::size_t dynamic_bytes(const cuda::Limits& limits) {
   constexpr std::size_t kGranule = 256;
-  const std::size_t share = limits.multiprocessor_shared_bytes / blocks_each / kGranule * kGranule;
+  const std::size_t share = limits.multiprocessor_shared_bytes / kGranule * kGranule;
   const std::size_t taken = limits.reserved_shared_bytes + kStaticSharedBytes;
   if (share <= taken) return 0;
   return std::min(share - taken, limits.block_shared_bytes - kStaticSharedBytes);
@@ -39,7 +39,7 @@ Shares share_out(std::uint32_t num_slots, unsigned num_blocks) {
 }
 
 GridPlan plan_bounded(std::uint32_t num_slots, const cuda::Limits& limits) {
-  const std::size_t bytes = dynamic_bytes(limits, 1);
+  const std::size_t bytes = dynamic_bytes(limits);
   const VisitRoom visit = kUsualRoom.num_bytes() <= bytes ? kUsualRoom : kSmallRoom;
   GridPlan bounded =
       plan(num_slots, limits.num_multiprocessors, bytes, std::max(kSortBytes, visit.num_bytes()));
@@ -47,11 +47,8 @@ GridPlan plan_bounded(std::uint32_t num_slots, const cuda::Limits& limits) {
   return bounded;
 }
 
-// Two blocks per multiprocessor hide more latency than one, if there is room for two.
 GridPlan plan_scan(std::uint32_t num_slots, const cuda::Limits& limits) {
-  const unsigned blocks_each = dynamic_bytes(limits, 2) >= kSortBytes ? 2 : 1;
-  return plan(num_slots, blocks_each * limits.num_multiprocessors, dynamic_bytes(limits, blocks_each),
-              kSortBytes);
+  return plan(num_slots, limits.num_multiprocessors, dynamic_bytes(limits), kSortBytes);
 }
 
 }  // namespace culmen::gpu

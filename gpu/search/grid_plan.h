@@ -19,10 +19,6 @@ inline constexpr unsigned kTeams = kSearchWarps / kTeamWarps;  // of a block
 
 // Seeds of a block, at most.
 inline constexpr std::uint32_t kMaxSeeds = 32;
-// Thread blocks of a search by the whole grid, at most.
-constexpr unsigned max_blocks(const cuda::Limits& limits) {
-  return 2 * limits.num_multiprocessors;
-}
 
 // How teams share the slots: in groups of up to 32, one slot for each lane, in turn. Groups of a small table are
 // smaller, so that all teams have a share.

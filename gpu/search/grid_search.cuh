@@ -52,7 +52,7 @@ struct BlockShared {
     SelectScratch select;
     Offers offers;  // until the first barrier of the grid
   };
-  unsigned long long leaves_visited, nodes_visited, rows_scored;
+  unsigned long long leaves_visited, nodes_visited, rows_scored, rows_by_codes;
   std::uint32_t num_found;      // rows in a list in shared memory
   unsigned long long num_kept;  // candidates, when there are too many
   bool is_last;
@@ -63,7 +63,7 @@ static_assert(sizeof(BlockShared) + 64 <= kStaticSharedBytes);
 // By all threads; a barrier follows.
 __device__ inline void clear_counters(BlockShared& shared) {
   if (threadIdx.x != 0) return;
-  shared.leaves_visited = shared.nodes_visited = shared.rows_scored = 0;
+  shared.leaves_visited = shared.nodes_visited = shared.rows_scored = shared.rows_by_codes = 0;
   shared.num_found = 0;
 }
 

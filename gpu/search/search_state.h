@@ -46,7 +46,7 @@ struct ResultHeader {
   std::uint64_t leaves_visited;
   std::uint64_t nodes_visited;
   std::uint64_t rows_scored;
-  std::uint64_t rows_by_bounds;  // bounded by a sweep
+  std::uint64_t rows_by_bounds;  // bounded by a sweep, or by a scan's codes
   std::uint64_t sequence;        // written last: the number of the search that this answers
 };
 
@@ -58,6 +58,7 @@ struct Counters {
   std::uint64_t leaves_visited;
   std::uint64_t nodes_visited;
   std::uint64_t rows_scored;
+  std::uint64_t rows_by_codes;
 };
 
 struct SearchStateRef {

@@ -24,6 +24,20 @@ class WorkList {
     return __ballot_sync(kFullWarp, wanted && !fits);
   }
 
+  // By a whole warp, after all warps have read as many items as are kept so far: keeps items in the first places of the list.
+  // num_kept: in shared memory. After a barrier all threads call end_keeping(), which has another.
+  __device__ void keep(bool wanted, std::uint32_t item, std::uint32_t& num_kept, int lane) {
+    const unsigned all = __ballot_sync(kFullWarp, wanted);
+    std::uint32_t first = 0;
+    if (lane == 0 && all != 0) first = atomicAdd(&num_kept, static_cast<unsigned>(__popc(all)));
+    first = __shfl_sync(kFullWarp, first, 0);
+    if (wanted) items_[first + static_cast<std::uint32_t>(__popc(all & ((1u << lane) - 1)))] = item;
+  }
+  __device__ void end_keeping(std::uint32_t num_kept) {
+    if (threadIdx.x == 0) num_pushed_ = num_kept;
+    __syncthreads();
+  }
+
   // After a barrier.
   __device__ std::uint32_t size() const { return min(num_pushed_, capacity_); }
   __device__ std::uint32_t operator[](std::uint32_t i) const { return items_[i]; }

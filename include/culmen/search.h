@@ -61,7 +61,7 @@ struct SearchStats {
   std::uint64_t nodes_visited = 0;  // inner nodes whose children's bounds were computed
   std::uint64_t bounds_computed = 0;
   // Rows bounded one by one, to choose those to score: on the CPU by their codes, also in a pass that a batch shares; on
-  // a GPU in a batch's sweep by their values in half precision.
+  // a GPU in a scan by their codes, and in a batch's sweep by their values in half precision.
   std::uint64_t rows_by_codes = 0;
   // The next three are 0 from a GPU.
   // Leaves that could only tie, with ids too large to enter; leaves below such a node are not counted.

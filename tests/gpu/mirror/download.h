@@ -112,6 +112,33 @@ inline std::string bounds_slot_fault(const gpu::MirrorView& view) {
   return num_nodes == slot_of.size() ? "" : "a node that is not in the tree has a bounds slot";
 }
 
+// Empty if the mirror has no codes, or those of all rows.
+inline std::string code_fault(const gpu::MirrorView& view) {
+  const Snapshot& s = *view.snapshot;
+  const gpu::MirrorRef& ref = view.mirror->ref();
+  if (ref.codes.words == nullptr) return "";
+  const auto leaf_rows = static_cast<std::size_t>(s.leaf_rows);
+  const std::size_t stride = ref.codes.stride, num_words = ref.codes.num_words * stride;
+  return visit_value_type(s, [&]<typename T>(T) -> std::string {
+    for (const std::uint32_t leaf : s.order().leaves) {
+      const std::vector<std::uint32_t> words = download(ref.codes.words + leaf * num_words, num_words);
+      for (std::size_t a = 0; a < s.attributes.size(); ++a) {
+        const auto minimum = static_cast<double>(s.zone_vector<T>(leaf, Extreme::minimum)[a]);
+        const double steps =
+            1 / code_step(minimum, static_cast<double>(s.zone_vector<T>(leaf, Extreme::maximum)[a]));
+        for (std::size_t row = 0; row < stride; ++row) {
+          const std::size_t of_row = std::min<std::size_t>(row, s.leaf(leaf).num_rows - 1);
+          const auto value = static_cast<double>(s.leaf_values<T>(leaf)[a * leaf_rows + of_row]);
+          const std::uint32_t code = words[a / 8 * stride + row] >> (4 * (a % 8)) & 15;
+          if (static_cast<std::int32_t>(code) != code_of(value, minimum, steps))
+            return "leaf " + std::to_string(leaf) + ": code of row " + std::to_string(row);
+        }
+      }
+    }
+    return "";
+  });
+}
+
 // Empty if the view equals its snapshot.
 inline std::string fault_in(const gpu::MirrorView& view) {
   const Snapshot& s = *view.snapshot;
@@ -119,6 +146,7 @@ inline std::string fault_in(const gpu::MirrorView& view) {
   const std::shared_ptr<const Snapshot> copy = download(view);
   if (const std::string difference = slot_difference(s, *copy); !difference.empty()) return difference;
   if (const std::string fault = bounds_slot_fault(view); !fault.empty()) return fault;
+  if (const std::string fault = code_fault(view); !fault.empty()) return fault;
   const std::vector<std::string> faults = verify_snapshot(*copy, true);
   return faults.empty() ? "" : faults.front();
 }

@@ -100,7 +100,7 @@ TEST(LimitsOfAPlan, KeepBoundsOutsideWhereSharedMemoryHasNoRoomForThem) {
                 limits.multiprocessor_shared_bytes);
       const bool fits = num_slots <= (limits.num_multiprocessors == 40 ? 32 : 100'000);
       EXPECT_EQ(bounded.num_bounds_outside(num_slots), fits ? 0 : num_slots);
-      EXPECT_LE(scan.num_blocks, gpu::max_blocks(limits));
+      EXPECT_LE(scan.num_blocks, limits.num_multiprocessors);
     }
 }
 
