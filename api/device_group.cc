@@ -12,6 +12,7 @@
 #include "api/batch_answers.h"
 #include "api/group_context.h"
 #include "api/group_members.h"
+#include "api/group_pages.h"
 #include "api/handle.h"
 #include "api/shard_answers.h"
 #include "base/floating_point_scope.h"
@@ -191,7 +192,16 @@ class DeviceGroup::Impl {
   }
 
   SearchResult search_in_shards(const Query& query, const SearchCall& call, Clock::time_point start) {
-    const std::vector<MirrorView> views = members_.views_of(members_.everyone());
+    return search_in_shards(members_.views_of(members_.everyone()), query, call, start);
+  }
+
+  SearchResult search_in_shards(const std::vector<MirrorView>& views, const Query& query,
+                                const SearchCall& call, Clock::time_point start) {
+    if (query.per && call.full_groups == nullptr)
+      return search_by_pages(query, call, *views.front().snapshot,
+                             [&](const Query& page, const SearchCall& of_page) {
+                               return search_in_shards(views, page, of_page, start);
+                             });
     std::vector<std::unique_ptr<IndexCopy::Started>> started(members_.size());
     std::vector<std::vector<SearchResult>> parts(members_.size());
     std::vector<std::exception_ptr> errors(members_.size());
@@ -208,6 +218,19 @@ class DeviceGroup::Impl {
 
   std::vector<SearchResult> search_shards(std::span<const Query> queries, const SearchCall& call) {
     const std::vector<MirrorView> views = members_.views_of(members_.everyone());
+    // Groups are counted over all parts, a query at a time.
+    std::vector<Query> others;
+    std::ranges::copy_if(queries, std::back_inserter(others), [](const Query& query) { return !query.per; });
+    std::vector<SearchResult> together = search_shards(views, others, call);
+    if (others.size() == queries.size()) return together;
+    std::vector<SearchResult> results;
+    for (auto next = together.begin(); const Query& query : queries)
+      results.push_back(query.per ? search_in_shards(views, query, call, Clock::now()) : std::move(*next++));
+    return results;
+  }
+
+  std::vector<SearchResult> search_shards(const std::vector<MirrorView>& views,
+                                          std::span<const Query> queries, const SearchCall& call) {
     std::vector<std::vector<SearchResult>> parts(members_.size());
     on_shards(views, [&](std::size_t m, const MirrorView& view) {
       parts[m].resize(queries.size());

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "api/batch_answers.h"
+#include "api/group_pages.h"
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
 #include "culmen/error.h"
+#include "gpu/search/pack_functions.h"
 #include "query/resolve.h"
 
 namespace culmen {
@@ -16,15 +18,25 @@ namespace {
 
 using gpu::MirrorView;
 
-void check_engine(Engine engine, std::size_t k, bool has_functions) {
+void check_engine(Engine engine, std::size_t k, bool needs_functions) {
   if (engine == Engine::ta)
     throw InvalidArgument("the engine ta runs on the CPU only; a GPU has bounded, scan and gta");
   if (engine == Engine::gta && k > gpu::kMaxSortedHits)
     throw InvalidArgument("the engine gta takes k up to " + std::to_string(gpu::kMaxSortedHits) +
                           " on a GPU; bounded and scan take any");
-  if (engine == Engine::gta && has_functions)
+  if (engine == Engine::gta && needs_functions)
     throw InvalidArgument(
-        "the engine gta takes no score terms and no scale by rank on a GPU; bounded and scan do");
+        "the engine gta takes no score terms, no scale by rank, no `after` and no `per` on a GPU; bounded "
+        "and scan do");
+}
+
+// Which queries share a batch. One with functions takes a slower kernel, and none of its queries a sweep; queries of groups
+// are several searches each.
+enum class Kernel : std::uint8_t { of_weights, with_functions, of_pages };
+
+Kernel kernel_of(const Query& query) {
+  if (query.per) return Kernel::of_pages;
+  return gpu::needs_functions(query) ? Kernel::with_functions : Kernel::of_weights;
 }
 
 bool can_be_batch(const MirrorView& view, Engine engine, std::size_t k) {
@@ -90,8 +102,8 @@ IndexCopy::Started::Started(const IndexCopy& copy, const MirrorView& view, const
       start_(start),
       query_(resolve(query, *view.snapshot)),
       result_(copy.make_result(view, call.engine)) {
-  check_engine(call.engine, query_.k, !query_.functions.empty());
-  refuse_on_device(query);
+  check_engine(call.engine, query_.k, gpu::needs_functions(query_));
+  if (query_.groups) query_.groups->full = *call.full_groups;
   look_after_a_while(call.watch);
   if (view.mirror->has_rows()) running_.emplace(copy.single_search_, view_, query_, result_.stats.engine);
 }
@@ -99,6 +111,14 @@ IndexCopy::Started::Started(const IndexCopy& copy, const MirrorView& view, const
 SearchResult IndexCopy::search(const MirrorView& view, const Query& query, const SearchCall& call,
                                Clock::time_point start) const {
   const FloatingPointScope floating_point;
+  if (query.per && call.full_groups == nullptr) {
+    SearchResult result =
+        search_by_pages(query, call, *view.snapshot, [&](const Query& page, const SearchCall& of_page) {
+          return search(view, page, of_page, Clock::now());
+        });
+    result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    return result;
+  }
   const cuda::DeviceScope scope(device_);
   Started started(*this, view, query, call, start);
   return finish(started);
@@ -178,14 +198,13 @@ SearchResult IndexCopy::make_result(const MirrorView& view, Engine engine) const
 void IndexCopy::search_current(const MirrorView& view, std::span<const Query> queries, const SearchCall& call,
                                std::span<SearchResult> results) const {
   std::ranges::fill(results, make_result(view, call.engine));
-  // Those with functions apart: a batch with some takes a slower kernel, and none of its queries a sweep.
-  std::map<std::pair<std::size_t, bool>, std::vector<std::size_t>> positions_by_k;
+  std::map<std::pair<std::size_t, Kernel>, std::vector<std::size_t>> positions_by_k;
   for (std::size_t q = 0; q < queries.size(); ++q)
-    positions_by_k[{resolve_k(queries[q], *view.snapshot), has_functions(queries[q])}].push_back(q);
+    positions_by_k[{resolve_k(queries[q], *view.snapshot), kernel_of(queries[q])}].push_back(q);
   for (const auto& [key, positions] : positions_by_k) {
-    const auto& [k, is_with_functions] = key;
-    check_engine(call.engine, k, is_with_functions);
-    if (can_be_batch(view, call.engine, k)) {
+    const auto& [k, kernel] = key;
+    check_engine(call.engine, k, kernel != Kernel::of_weights);
+    if (can_be_batch(view, call.engine, k) && kernel != Kernel::of_pages) {
       batch_search_.search(view, queries, positions, k, results, call.watch);
     } else {
       for (const std::size_t q : positions) {

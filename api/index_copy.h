@@ -16,6 +16,7 @@
 #include "gpu/search/flat_search.h"
 #include "gpu/search/single_search.h"
 #include "gpu/search/workspace.h"
+#include "query/row_groups.h"
 #include "query/watch.h"
 
 namespace culmen {
@@ -24,6 +25,9 @@ namespace culmen {
 struct SearchCall {
   Engine engine = Engine::automatic;
   Watch* watch = nullptr;
+  // Of a query with `per`: groups whose rows are left out, ascending; the search itself counts none. Null: the call is to
+  // find them (group_pages.h).
+  const std::vector<GroupKey>* full_groups = nullptr;
 };
 
 // Thread-safe. Methods make the device current while they run.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <set>
 #include <unordered_map>
@@ -17,25 +16,6 @@
 
 namespace culmen {
 
-// The value of a row in the column: its bits. Rows without one are a group, too.
-struct GroupKey {
-  std::int64_t value = 0;
-  bool is_missing = false;
-
-  friend bool operator==(const GroupKey&, const GroupKey&) = default;
-};
-
-struct GroupKeyHash {
-  std::size_t operator()(const GroupKey& key) const {
-    return std::hash<std::int64_t>{}(key.value) + (key.is_missing ? 1 : 0);
-  }
-};
-
-GroupKey group_of(const Snapshot& snapshot, const ResolvedGroups& groups, std::uint64_t row);
-
-// How many rows of each group are on earlier pages.
-using GroupCounts = std::unordered_map<GroupKey, std::size_t, GroupKeyHash>;
-
 // Counts the rows that reach min_score and are on earlier pages. As TopK for searches, and never full.
 class EarlierPages {
  public:
@@ -45,7 +25,7 @@ class EarlierPages {
   double kth_bound() const { return query_.after->score; }
   bool excludes(double bound, std::int64_t /*min_id*/) const { return bound < kth_bound(); }
   void offer(const Hit& hit) {
-    if (query_.is_on_earlier_page(hit.score, hit.id)) ++counts_[group_of(snapshot_, *query_.groups, hit.row)];
+    if (query_.is_on_earlier_page(hit.score, hit.id)) ++counts_[query_.groups->of(snapshot_, hit.row)];
   }
   GroupCounts take_counts() { return std::move(counts_); }
 
@@ -70,7 +50,7 @@ class TopKPerGroup {
 
   void offer(const Hit& hit) {
     if (hit.score < query_.min_score || (full() && !ranks_before(hit, worst()))) return;
-    const GroupKey key = group_of(snapshot_, *query_.groups, hit.row);
+    const GroupKey key = query_.groups->of(snapshot_, hit.row);
     const auto earlier = earlier_.find(key);
     const std::size_t num_earlier = earlier == earlier_.end() ? 0 : earlier->second;
     if (num_earlier >= query_.groups->most) return;
@@ -95,7 +75,7 @@ class TopKPerGroup {
   const Hit& worst() const { return *best_.rbegin(); }
   void drop_worst() {
     // It is the worst of its group, too.
-    members_[group_of(snapshot_, *query_.groups, worst().row)].pop_back();
+    members_[query_.groups->of(snapshot_, worst().row)].pop_back();
     best_.erase(std::prev(best_.end()));
   }
 

@@ -116,7 +116,7 @@ ResolvedGroups resolve_groups(const RowsPer& per, const Snapshot& snapshot) {
   if (per.most == 0) throw InvalidArgument("at most 0 rows per \"" + per.column + "\"; ask for one at least");
   const auto attribute = std::ranges::find(snapshot.attributes, per.column, &Attribute::name);
   if (attribute != snapshot.attributes.end())
-    return {true, static_cast<std::int32_t>(attribute - snapshot.attributes.begin()), per.most};
+    return {true, static_cast<std::int32_t>(attribute - snapshot.attributes.begin()), per.most, {}};
   const auto field = std::ranges::find(snapshot.fields, per.column, &Field::name);
   if (field == snapshot.fields.end()) {
     std::vector<std::string> known;
@@ -128,7 +128,7 @@ ResolvedGroups resolve_groups(const RowsPer& per, const Snapshot& snapshot) {
   if (field->role == FieldRole::stored && field->is_text())
     throw InvalidArgument("rows per \"" + per.column +
                           "\": the column is only stored; build it as a filter column");
-  return {false, static_cast<std::int32_t>(field - snapshot.fields.begin()), per.most};
+  return {false, static_cast<std::int32_t>(field - snapshot.fields.begin()), per.most, {}};
 }
 
 }  // namespace
@@ -209,16 +209,6 @@ double resolve_min_score(const std::optional<double>& min_score) {
 
 bool has_functions(const Query& query) {
   return !query.terms.empty() || query.scale == Scale::rank;
-}
-
-bool is_for_devices(const Query& query) {
-  return !query.after && !query.per;
-}
-
-void refuse_on_device(const Query& query) {
-  if (is_for_devices(query)) return;
-  throw InvalidArgument(std::string("a GPU answers no query with `") + (query.after ? "after" : "per") +
-                        "`: search on the CPU");
 }
 
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableStatistics* table) {

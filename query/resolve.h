@@ -42,9 +42,6 @@ double resolve_min_score(const std::optional<double>& min_score);
 // Whether its score may have more than weights times values: terms, or what Scale::rank makes of the weights.
 bool has_functions(const Query& query);
 
-// The GPU engines know no pages and no groups. Throws InvalidArgument for what asks for them.
-void refuse_on_device(const Query& query);
-
 // For error messages. The names of a snapshot's attributes: "price, rating, stars".
 std::string known_attributes(const Snapshot& snapshot);
 // Ends a message about a name that no column has: the nearest of those that are known, and all of them, then `also`.

@@ -17,6 +17,7 @@
 #include "query/function_terms.h"
 #include "query/joint_terms.h"
 #include "query/predicate.h"
+#include "query/row_groups.h"
 #include "query/watch.h"
 
 namespace culmen {
@@ -29,13 +30,6 @@ struct CodeTerms {
 
   CodeTerms() = default;
   explicit CodeTerms(std::span<const Term> terms);
-};
-
-// A column whose values divide rows into groups.
-struct ResolvedGroups {
-  bool is_attribute = false;
-  std::int32_t column = 0;  // among the attributes or the fields
-  std::size_t most = 1;     // rows of each group
 };
 
 struct ResolvedQuery {

@@ -41,17 +41,7 @@ Searcher::Searcher(const AnyIndex& index, Search on_devices, std::function<void(
     : index_(index), report_(std::move(report)), on_devices_(std::move(on_devices)) {}
 
 std::vector<SearchResult> Searcher::search(std::span<const Query> queries, const SearchOptions& how) {
-  if (!on_devices_) return search_on_cpu(queries, how);
-  std::vector<Query> there, here;
-  for (const Query& query : queries) (is_for_devices(query) ? there : here).push_back(query);
-  if (here.empty()) return search_on_devices(queries, how);
-  std::vector<SearchResult> from_devices, from_cpu = search_on_cpu(here, how);
-  if (!there.empty()) from_devices = search_on_devices(there, how);
-  std::vector<SearchResult> results;
-  auto next_there = from_devices.begin(), next_here = from_cpu.begin();
-  for (const Query& query : queries)
-    results.push_back(std::move(is_for_devices(query) ? *next_there++ : *next_here++));
-  return results;
+  return on_devices_ ? search_on_devices(queries, how) : search_on_cpu(queries, how);
 }
 
 std::vector<SearchResult> Searcher::search_on_devices(std::span<const Query> queries,

@@ -1,4 +1,4 @@
-// Who searches: the CPU, or GPUs, with the CPU for what those do not answer.
+// Who searches: the CPU, or GPUs, with the CPU where those fail.
 #pragma once
 
 #include <functional>

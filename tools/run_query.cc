@@ -169,7 +169,6 @@ std::vector<SearchResult> search_on_gpu(const Index& index, const std::vector<Qu
 int worthy_gpu(const Index& index, const std::vector<Query>& queries, const SearchOptions& options) {
   if (options.engine != Engine::automatic && options.engine != Engine::bounded) return kNoDevice;
   if (queries.size() < kWorthAskingCuda) return kNoDevice;
-  if (!is_for_devices(queries.front())) return kNoDevice;
   if (num_devices() == 0)
     return queries.size() >= kWorthAGpu ? 0 : kNoDevice;  // the error says that there is none
   return index.place(queries, {.num_threads = options.num_threads}).device;

@@ -72,10 +72,10 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
   const std::size_t stride = stride_of(queries, positions, snapshot.num_attributes(), may_skip);
   const bool may_be_filtered =
       may_skip || std::ranges::any_of(positions, [&](std::size_t q) {
-        return queries[q].where.kind() != Filter::Kind::everything || has_functions(queries[q]);
+        return queries[q].where.kind() != Filter::Kind::everything || needs_functions(queries[q]);
       });
   const bool may_have_functions =
-      std::ranges::any_of(positions, [&](std::size_t q) { return has_functions(queries[q]); });
+      std::ranges::any_of(positions, [&](std::size_t q) { return needs_functions(queries[q]); });
   std::span<const RankSteps> curves;
   if (std::ranges::any_of(positions, [&](std::size_t q) { return queries[q].scale == Scale::rank; }))
     curves = view.mirror->rank_curves(snapshot, stream);
@@ -88,7 +88,6 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
   PartList parts(may_be_filtered ? count : 0);
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     const FloatingPointScope floating_point;
-    refuse_on_device(queries[positions[i]]);
     const ResolvedQuery query = resolve(queries[positions[i]], snapshot);
     pack_query(query, memory.packed.data() + i * stride);
     if (may_be_filtered)

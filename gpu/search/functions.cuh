@@ -26,6 +26,23 @@ __device__ double add_functions(const MirrorRef& mirror, QueryRef query, std::ui
                           static_cast<std::uint32_t>(mirror.leaf_rows), row, score);
 }
 
+template <typename T>
+__device__ __noinline__ bool is_on_page(const PackedFunctions* functions, const T* values,
+                                        const std::int64_t* ids, const std::byte* fields,
+                                        std::uint32_t stride, std::uint32_t row, double score) {
+  const TestedLeaf<T> leaf = {values, ids, LeafFields(fields), stride, {}};
+  return is_on_page(*functions, leaf, row, score);
+}
+
+// By a lane: whether a row of a leaf is behind the query's earlier pages, and of a group that is not full.
+template <typename T>
+__device__ bool is_on_page(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t row,
+                           double score) {
+  return is_on_page<T>(query.functions(), mirror.leaf_values<T>(leaf), mirror.ids + mirror.first_row(leaf),
+                       mirror.leaf_fields == nullptr ? nullptr : mirror.leaf_fields[leaf],
+                       static_cast<std::uint32_t>(mirror.leaf_rows), row, score);
+}
+
 __device__ __noinline__ inline double child_bound_with_functions(
     const PackedFunctions* functions, double of_weights, const AttributeBounds* attributes,
     const std::byte* node, const std::byte* zones, std::int32_t num_attributes, int child) {

@@ -1,4 +1,5 @@
-// Goes through packed functions: what they add to the score of a row, and at most to a bound of some rows. Plain C++, for the
+// Goes through packed functions: what they add to the score of a row, and at most to a bound of some rows; and which rows are
+// on the page that is asked for. Plain C++, for the
 // device and for tests on the host.
 #pragma once
 
@@ -38,6 +39,44 @@ CULMEN_HOST_DEVICE double add_functions(const PackedFunctions& functions, const 
     }
   }
   return score_finish(score);
+}
+
+template <typename T>
+CULMEN_HOST_DEVICE bool is_in_full_group(const PackedFunctions& functions, const TestedLeaf<T>& leaf,
+                                         std::uint32_t row) {
+  const PackedPage& page = functions.page;
+  const auto column = static_cast<std::uint32_t>(page.column);
+  std::int64_t key = 0;
+  if (page.groups == PackedPage::Groups::of_attribute) {
+    if (leaf.fields.misses_attribute(column, row)) return page.misses_too != 0;
+    const double value = static_cast<double>(leaf.values[column * leaf.stride + row]) + 0.0;  // not -0
+    key = __builtin_bit_cast(std::int64_t, value);
+  } else {
+    if (leaf.fields.misses_field(column, row)) return page.misses_too != 0;
+    key = leaf.fields.key(column, row);
+  }
+  const std::int64_t* full = functions.full_groups();
+  std::uint32_t first = 0, end = page.num_full;
+  while (first < end) {
+    const std::uint32_t middle = (first + end) / 2;
+    if (full[middle] < key) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return first < page.num_full && full[first] == key;
+}
+
+// Whether a row is behind the query's earlier pages, and of a group that is not full.
+template <typename T>
+CULMEN_HOST_DEVICE bool is_on_page(const PackedFunctions& functions, const TestedLeaf<T>& leaf,
+                                   std::uint32_t row, double score) {
+  const PackedPage& page = functions.page;
+  if (!(score < page.after_score || (score == page.after_score && leaf.ids[row] > page.after_id)))
+    return false;
+  const bool may_be_full = page.num_full > 0 || page.misses_too != 0;
+  return !may_be_full || !is_in_full_group(functions, leaf, row);
 }
 
 // The values of an attribute in some rows.

@@ -143,6 +143,16 @@ __device__ void add_functions(const MirrorRef& mirror, QueryRef query, std::uint
     if (rows.valid[j]) rows.score[j] = add_functions<T>(mirror, query, leaf, rows.index[j], rows.score[j]);
 }
 
+// By a lane: clears valid[j] if the j-th row is on an earlier page, or of a full group.
+template <typename T>
+__device__ void check_page(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, double least,
+                           ScoredRows& rows) {
+#pragma unroll
+  for (int j = 0; j < kRowsPerLane; ++j)
+    rows.valid[j] = rows.valid[j] && rows.score[j] >= least &&
+                    is_on_page<T>(mirror, query, leaf, rows.index[j], rows.score[j]);
+}
+
 // By a warp: calls visit(ScoredRows) for the rows of a leaf, kRowsAtOnce at a time. Returns the number of rows. Rows
 // with a score below `least` are of no use. kLoads: as for score_rows.
 template <typename T, int kLoads, QueryKind kKind, typename Visit>
@@ -170,6 +180,8 @@ __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std
     if constexpr (kKind == QueryKind::with_functions) add_functions<T>(mirror, query, leaf, rows);
     if constexpr (kKind != QueryKind::plain)
       if (predicate_of<kKind>(query) != nullptr) check_predicate<T, kKind>(mirror, query, leaf, least, rows);
+    if constexpr (kKind == QueryKind::with_functions)
+      if (query.functions()->has_page()) check_page<T>(mirror, query, leaf, least, rows);
     visit(rows);
     first += kRowsAtOnce;
   } while (first < num_rows);

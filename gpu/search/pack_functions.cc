@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "gpu/search/pack_predicate.h"
+#include "query/resolve.h"
 
 namespace culmen::gpu {
 namespace {
@@ -83,6 +84,20 @@ PackedJoint pack(const JointAttribute& attribute) {
   return packed;
 }
 
+PackedPage page_of(const ResolvedQuery& query) {
+  PackedPage page;
+  if (query.after) {
+    page.after_score = query.after->score;
+    page.after_id = query.after->id;
+  }
+  if (query.groups) {
+    page.groups =
+        query.groups->is_attribute ? PackedPage::Groups::of_attribute : PackedPage::Groups::of_field;
+    page.column = query.groups->column;
+  }
+  return page;
+}
+
 std::vector<PackedBoundTerm> pack(const BoundTerms& terms) {
   std::vector<PackedBoundTerm> packed;
   for (const BoundTerm& term : terms) packed.push_back({term.coefficient, term.row, 0});
@@ -90,6 +105,14 @@ std::vector<PackedBoundTerm> pack(const BoundTerms& terms) {
 }
 
 }  // namespace
+
+bool needs_functions(const ResolvedQuery& query) {
+  return !query.functions.empty() || query.after || query.groups;
+}
+
+bool needs_functions(const Query& query) {
+  return has_functions(query) || query.after || query.per;
+}
 
 bool ranks_attributes(const FunctionTerms& functions) {
   return std::ranges::any_of(functions.terms(), [](const FunctionTerms::Term& term) {
@@ -118,9 +141,18 @@ std::vector<std::byte> pack_functions(const ResolvedQuery& query, std::span<cons
     }
   }
   const std::uint32_t filter_at = packer.append(pack_predicate(query.filter));
+  PackedPage page = page_of(query);
+  std::vector<std::int64_t> full;
+  if (query.groups)
+    for (const GroupKey& group : query.groups->full) {
+      if (group.is_missing) page.misses_too = 1;
+      if (!group.is_missing) full.push_back(group.value);
+    }
+  page.num_full = static_cast<std::uint32_t>(full.size());
   const auto size_of = [](const auto& items) { return static_cast<std::uint32_t>(items.size()); };
   const PackedFunctions header = {.joint_base = base,
                                   .capped_joint_base = capped_base,
+                                  .page = page,
                                   .num_functions = size_of(functions),
                                   .num_joint_functions = size_of(joint_functions),
                                   .num_joint_attributes = size_of(attributes),
@@ -136,6 +168,7 @@ std::vector<std::byte> pack_functions(const ResolvedQuery& query, std::span<cons
   append_items(bytes, terms);
   append_items(bytes, capped_terms);
   append_items(bytes, packer.weights());
+  append_items(bytes, full);
   append_items(bytes, packer.predicates());
   return bytes;
 }

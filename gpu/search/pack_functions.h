@@ -1,4 +1,4 @@
-// Packs the terms of a ResolvedQuery for kernels.
+// Packs the terms of a ResolvedQuery for kernels, and which page is asked for.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,14 @@
 
 namespace culmen::gpu {
 
+// Whether kernels of QueryKind::with_functions are to answer it.
+bool needs_functions(const ResolvedQuery& query);
+bool needs_functions(const Query& query);
+
 // Whether it has a term of TermFunction::rank.
 bool ranks_attributes(const FunctionTerms& functions);
 
-// The bytes of PackedFunctions, a multiple of 8, also of a query without terms. curves: by attribute, in device memory, if
+// The bytes of PackedFunctions, a multiple of 8, also of a query that does not need them. curves: by attribute, in device memory, if
 // it ranks_attributes().
 std::vector<std::byte> pack_functions(const ResolvedQuery& query, std::span<const RankSteps> curves);
 

@@ -2,6 +2,7 @@
 // as kernels read them: one piece of device memory.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -51,10 +52,24 @@ struct PackedJoint {
   }
 };
 
+// Which rows are on earlier pages, or of groups that are full.
+struct PackedPage {
+  enum class Groups : std::uint32_t { none, of_attribute, of_field };
+
+  double after_score = HUGE_VAL;  // no score is higher: there is no earlier page
+  std::int64_t after_id = 0;
+  Groups groups = Groups::none;
+  std::int32_t column = 0;       // whose values divide rows into groups
+  std::uint32_t num_full = 0;    // groups with a value: of PackedFunctions::full_groups()
+  std::uint32_t misses_too = 0;  // 1: the group of rows without a value is full
+};
+
 // Followed by the score's functions, in the order in which they are added; those of the joint bound (JointTerms::functions);
-// its attributes; the terms of its plan, and of that under caps; weights of categories; and predicates.
+// its attributes; the terms of its plan, and of that under caps; weights of categories; values of full groups, ascending;
+// and predicates.
 struct PackedFunctions {
   double joint_base, capped_joint_base;  // infinity: there is no such plan
+  PackedPage page;
   std::uint32_t num_functions, num_joint_functions, num_joint_attributes, num_joint_terms,
       num_capped_joint_terms, num_weights;
   std::uint32_t filter_at;  // as PackedFunction::predicate_at: what ranges leave open
@@ -76,12 +91,19 @@ struct PackedFunctions {
     return reinterpret_cast<const KeyWeight*>(capped_joint_terms() + num_capped_joint_terms);
   }
 
+  CULMEN_HOST_DEVICE const std::int64_t* full_groups() const {
+    return reinterpret_cast<const std::int64_t*>(weights() + num_weights);
+  }
+
   CULMEN_HOST_DEVICE const std::byte* predicates() const {
-    return reinterpret_cast<const std::byte*>(weights() + num_weights);
+    return reinterpret_cast<const std::byte*>(full_groups() + page.num_full);
   }
 
   CULMEN_HOST_DEVICE CategoryWeights category(const PackedFunction& function) const {
     return {weights() + function.first, function.num_weights};
+  }
+  CULMEN_HOST_DEVICE bool has_page() const {
+    return page.after_score < HUGE_VAL || page.groups != PackedPage::Groups::none;
   }
   // Null: every row passes.
   CULMEN_HOST_DEVICE const PackedPredicate* predicate(const PackedFunction& function) const {
@@ -95,7 +117,7 @@ struct PackedFunctions {
     return reinterpret_cast<const PackedPredicate*>(predicates() + at);
   }
 };
-static_assert(sizeof(PackedFunctions) == 48);
+static_assert(sizeof(PackedFunctions) == 80);
 
 // Of a query, for kernels of its kind.
 template <QueryKind kKind>

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "gpu/search/pack_functions.h"
 #include "gpu/search/pack_query.h"
 
 namespace culmen::gpu {
@@ -74,7 +75,7 @@ ResidentSearch::ResidentSearch(const cuda::Limits& limits) : limits_(part_of(lim
 ResidentSearch::~ResidentSearch() = default;
 
 bool ResidentSearch::takes(const MirrorView& view, const ResolvedQuery& query) {
-  return query.k <= kMaxSortedHits && query.filter.is_everything() && query.functions.empty() &&
+  return query.k <= kMaxSortedHits && query.filter.is_everything() && !needs_functions(query) &&
          view.mirror->ref().num_attributes <= kMaxSharedAttributes &&
          packed_bytes_of(query) <= packed_stride(view.mirror->ref().num_attributes, 0);
 }

@@ -127,13 +127,22 @@ __device__ int lane_of_rank(std::uint32_t key, MinId&& min_id, int rank, int lan
   }
 }
 
-// The best node of each lane of a team.
+// Nodes and leaves with bounds above this are not chosen first. What scores more than the cursor of a page is on earlier
+// pages: below nodes whose bounds are no higher, the first rows of this page are.
+template <QueryKind kKind>
+__device__ double most_to_begin_with(QueryRef query) {
+  if constexpr (kKind == QueryKind::with_functions) return query.functions()->page.after_score;
+  return infinity();
+}
+
+// The best node of each lane of a team, of those with bounds of `most` or less.
 class BestNodes {
  public:
-  __device__ BestNodes(const Team& team, const KeyScale& scale) : team_(team) {
-    double best_bound = team.bound(team.cell(0));
-    for (std::uint32_t share = 1; share < team.shares.groups_each; ++share) {
+  __device__ BestNodes(const Team& team, const KeyScale& scale, double most) : team_(team) {
+    double best_bound = -infinity();
+    for (std::uint32_t share = 0; share < team.shares.groups_each; ++share) {
       const double bound = team.bound(team.cell(share));
+      if (bound > most) continue;
       if (bound > best_bound ||
           (bound == best_bound && bound != -infinity() && min_id(share) < min_id(best_))) {
         best_ = share;
@@ -182,7 +191,11 @@ template <typename T, int kLoads, QueryKind kKind>
 class SeedPhase {
  public:
   __device__ SeedPhase(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, const Team& team)
-      : mirror_(mirror), query_(query), scale_(scale), team_(team), nodes_(team, scale) {}
+      : mirror_(mirror),
+        query_(query),
+        scale_(scale),
+        team_(team),
+        nodes_(team, scale, most_to_begin_with<kKind>(query)) {}
 
   // Scores one of the 4 best leaves in the team's best node. If several nodes tie, the warps take different ones: the
   // rows with the smallest ids need not all be in one.

@@ -87,7 +87,7 @@ SingleSearch::Running::Running(const SingleSearch& search, const MirrorView& vie
 }
 
 void SingleSearch::Running::pack() {
-  if (query_.functions.empty()) {
+  if (!needs_functions(query_)) {
     parts_ = pack_predicate(query_.filter);
     kind_ = parts_.empty() ? QueryKind::plain : QueryKind::filtered;
   } else {

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "culmen/error.h"
+#include "gpu/search/pack_functions.h"
 #include "gpu/search/pack_query.h"
 
 namespace culmen::gpu {
@@ -41,7 +42,7 @@ QueryArgument Workspace::argument(const ResolvedQuery& query, std::span<const st
   const std::byte* on_device = send_parts(parts);
   QueryArgument argument;  // NOLINT(cppcoreguidelines-pro-type-member-init): pack_query writes what is read
   argument.outside = nullptr;
-  if (query.functions.empty() && packed_bytes_of(query) <= QueryArgument::kInside) {
+  if (!needs_functions(query) && packed_bytes_of(query) <= QueryArgument::kInside) {
     pack_query(query, argument.inside, on_device);
     return argument;
   }

@@ -63,9 +63,6 @@ struct DeviceOptions {
   bool resident = false;
 };
 
-// Whether GPUs answer such a query: one without `after` and `per`. Of others their searches throw InvalidArgument.
-[[nodiscard]] bool is_for_devices(const Query& query);
-
 // The number of usable GPUs; 0 without a GPU or a driver, or if this culmen was built without CUDA.
 [[nodiscard]] int num_devices() noexcept;
 
@@ -137,7 +134,7 @@ struct RefreshStats {
 class DeviceIndex {
  public:
   // Exact top-k on the GPU, over the index's current version. Engines: automatic, bounded, scan, gta (which
-  // takes k up to 1,024, no terms and no Scale::rank). Throws as Index::search does, InvalidArgument for other engines, OutOfDeviceMemory
+  // takes k up to 1,024, no terms, no Scale::rank, no `after` and no `per`). Throws as Index::search does, InvalidArgument for other engines, OutOfDeviceMemory
   // and CudaError. Cost: one kernel, and 24 MB of scratch memory (more for a large k) per concurrent search, which is
   // kept for the next one. Answers with more than 1,024 rows take a few more launches.
   [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;

@@ -54,10 +54,10 @@ struct Query {
   Missing missing = Missing::skip;
   std::vector<ScoreTerm> terms = {};  // added to the score, in any order
   // Only rows behind this place: the next page, if it is the last hit of the page before. Pages over one version, joined,
-  // are the one long answer. Not on a GPU, which throws InvalidArgument.
+  // are the one long answer.
   std::optional<Cursor> after = {};
   // The best rows of each group alone count, inside of the search: k rows come back if there are so many. Those of pages
-  // before `after` count, too. Not on a GPU: InvalidArgument.
+  // before `after` count, too. On a GPU that is one search, and one more for each group that fills, at most.
   std::optional<RowsPer> per = {};
 };
 

@@ -15,10 +15,11 @@ from ._queries import TEN_OR_ALL, KOrEach, ScoreOrEach, WhereOrEach, in_numbers,
 from ._reports import DeviceMember, RefreshStats
 from ._result import BatchResult, Out, Result
 from ._schema import Schema
-from ._searching import search
+from ._searching import check_page, search, search_page
 
 _LEGACY_STREAM = 1  # cudaStreamLegacy, which libraries call 0
 _CUDA = 2  # kDLCUDA
+_MOST_K = 1024  # kMaxDeviceK
 
 _Copy = TypeVar("_Copy", bound="_OnGpu")
 
@@ -85,21 +86,27 @@ class _OnGpu:
         engine: str = "auto",
         out: Out | None = None,
         progress: Progress | bool | None = None,
+        after: tuple[float, int | str] | None = None,
+        per: Mapping[str, int] | None = None,
     ) -> Result | BatchResult | DeviceAnswers:
         """As Index.search. An array of weights in device memory, of torch or CuPy, [attributes] or [queries,
-        attributes], is answered there (k up to 1,024, which min_score does not replace, no scale, terms, engine, out
-        and progress): the call enqueues on the library's current stream and returns DeviceAnswers without waiting.
+        attributes], is answered there (k up to 1,024, which min_score does not replace, no scale, terms, engine, out,
+        progress, after and per): the call enqueues on the library's current stream and returns DeviceAnswers without
+        waiting.
 
         Raises:
             OutOfDeviceMemory, CudaError: in addition to what Index.search raises.
         """
         if _is_on_gpu(weights):
-            if scale != "none" or terms != "" or engine != "auto" or out is not None or progress is not None:
+            others = (out, progress, after, per)
+            if (scale, terms, engine) != ("none", "", "auto") or any(other is not None for other in others):
                 raise InvalidArgument(
-                    "weights in device memory are answered without scale, terms, engine, out and progress"
+                    "weights in device memory are answered without scale, terms, engine, out, progress, after and per"
                 )
             return self._search_there(weights, k, where, min_score, missing)
         rest = (where, min_score, scale, missing, terms, engine)
+        if check_page(weights, after, per, is_of_many=out is not None or bool(progress)):
+            return search_page(self._handle, self._schema, weights, k, rest, after, per)
         return search(self._handle, self._schema, weights, k, rest, out, progress)
 
     def _search_there(
@@ -108,6 +115,10 @@ class _OnGpu:
         if self._schema.id_type != "int64":
             raise InvalidArgument(
                 "weights in device memory are answered by indexes whose ids are int64; copy them to the host"
+            )
+        if len(weights.shape) not in (1, 2):
+            raise InvalidArgument(
+                f"weights are [attributes] or [queries, attributes], not of shape {list(weights.shape)}"
             )
         library = _library_of(weights)
         matrix = library.matrix(weights)
@@ -119,6 +130,8 @@ class _OnGpu:
         k, (_, min_score, *_) = in_numbers(k, (where, min_score, "none", missing, "", "auto"))
         if k is None:
             raise InvalidArgument("weights in device memory need a k: it is the width of their answers")
+        if not 1 <= k <= _MOST_K:
+            raise InvalidArgument(f"weights in device memory take a k of 1 to {_MOST_K}, not {k}")
         ids, scores, counts = library.answers(num_queries, k)
         context = self._context(library.stream(), weights.__dlpack_device__()[1])
         self._handle.search_async(
@@ -249,7 +262,10 @@ class _Torch:
         self._torch, self._device = torch, weights.device
 
     def matrix(self, weights: Any) -> Any:
-        return weights.detach().reshape(-1, weights.shape[-1]).to(self._torch.float64).contiguous()
+        if weights.is_complex():
+            raise TypeError("weights are real numbers, not complex ones")
+        matrix = weights.detach().resolve_neg().reshape(-1, weights.shape[-1])
+        return matrix.to(self._torch.float64).contiguous()
 
     def answers(self, num_queries: int, k: int) -> tuple[Any, Any, Any]:
         make, torch = self._torch.empty, self._torch
@@ -275,6 +291,8 @@ class _CuPy:
 
     def matrix(self, weights: Any) -> Any:
         array = self._cupy.from_dlpack(weights)
+        if array.dtype.kind == "c":
+            raise TypeError("weights are real numbers, not complex ones")
         return self._cupy.ascontiguousarray(array.reshape(-1, array.shape[-1]), dtype=np.float64)
 
     def answers(self, num_queries: int, k: int) -> tuple[Any, Any, Any]:

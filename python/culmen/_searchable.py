@@ -128,7 +128,7 @@ class Searchable(Tabular):
             scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index; "zscore": to
                 their distances from the mean, in standard deviations, those of the rows themselves (pandas'
                 std(ddof=0)), for which the first query of a version costs a pass over the index; "rank": to the
-                share of the build's rows with lower values, which no outlier changes. Not on a GPU.
+                share of the build's rows with lower values, which no outlier changes.
             missing: "skip" leaves out rows that miss an attribute whose weight is not 0; "fill" ranks them by what
                 the build has chosen to stand in for it.
             terms: what is added to the score besides weight times value, as a text: "2 * near(price, 100) +
@@ -136,7 +136,7 @@ class Searchable(Tabular):
                 value) = -|x - value|, decay(column, origin, scale, exp), which is 1/2 at the distance scale (or linear,
                 gauss), log, log1p, sqrt and saturate(column, half) = x / (x + half); a condition in brackets counts 1
                 where it holds. Rows without a value that the functions take are left out. With terms all weights may
-                be 0. Not on a GPU.
+                be 0. On a GPU not with the engine "gta".
             engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.
             threads: that share a scan, or the queries of a matrix.
             out: arrays into which the answers to a matrix are written, (ids, scores, counts): int64 [queries, k],

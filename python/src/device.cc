@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 
 #include <cstdint>
 #include <utility>
@@ -41,6 +42,17 @@ SearchResult search(const Copy& copy, nb::handle weights, std::optional<std::siz
                     std::optional<double> min_score, std::string_view scale, std::string_view missing,
                     std::string_view terms, std::string_view engine) {
   const Query query = query_of(copy.index, weights, k, where, min_score, scale, missing, terms);
+  const GilReleased released;
+  return copy.on_gpu.search(query, {.engine = parse_engine(engine), .on_progress = watched()});
+}
+
+template <typename Copy>
+SearchResult search_page(const Copy& copy, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
+                         std::optional<double> min_score, std::string_view scale, std::string_view missing,
+                         std::string_view terms, std::string_view engine, const GivenAfter& after,
+                         const GivenPer& per) {
+  Query query = query_of(copy.index, weights, k, where, min_score, scale, missing, terms);
+  set_page(after, per, query);
   const GilReleased released;
   return copy.on_gpu.search(query, {.engine = parse_engine(engine), .on_progress = watched()});
 }
@@ -131,6 +143,9 @@ nb::class_<Copy> bind_searches(nb::module_& module, const char* name) {
       .def("search", search<Copy>, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
            nb::arg("engine"))
+      .def("search_page", search_page<Copy>, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
+           nb::arg("engine"), nb::arg("after").none(), nb::arg("per").none())
       .def("search_matrix", search_matrix<Copy>, nb::arg("weights"), nb::arg("k").none(),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"),
            nb::arg("terms"), nb::arg("engine"), nb::arg("out").noconvert().none() = nb::none(),

@@ -51,6 +51,27 @@ def test_each_query_has_a_k_and_a_filter_of_its_own():
     assert told[-1] == ("searching", 1.0)
 
 
+def test_pages_and_groups():
+    matrix = np.random.default_rng(5).normal(size=(30_000, 3)).astype(np.float32)
+    brands = np.random.default_rng(6).choice(["LG", "Sony", "Acer"], 30_000).tolist()
+    table = {"a": matrix[:, 0], "b": matrix[:, 1], "c": matrix[:, 2], "brand": brands}
+    index = culmen.Index.build(table, ["a", "b", "c"])
+    on_gpu, weights = index.to("cuda:0"), {"a": 1, "b": -0.5, "c": 0.25}
+    for options in ({}, {"per": {"brand": 20}}, {"where": "b > 0", "terms": "near(c, 0.5)"}):
+        for engine in ("auto", "scan"):
+            after = None
+            for _ in range(3):
+                expected = index.search(weights, 15, after=after, **options)
+                found = on_gpu.search(weights, 15, after=after, engine=engine, **options)
+                assert found.ids.tolist() == expected.ids.tolist()
+                assert found.scores.tolist() == expected.scores.tolist()
+                after = found.cursor
+    with pytest.raises(culmen.InvalidArgument, match="gta"):
+        on_gpu.search(weights, 15, per={"brand": 1}, engine="gta")
+    with pytest.raises(culmen.InvalidArgument, match="not of a matrix"):
+        on_gpu.search([[1, 2, 3]], 15, per={"brand": 1})
+
+
 TERMS = ["near(a0, 0.5)", "2 * decay(a1, 0, 0.1, gauss) - [a2 > 1 or id < 100]", "log1p(a3) + sqrt(a4)"]
 
 

@@ -8,7 +8,7 @@ namespace culmen::gpu::ladder {
 // With the argmax of a warp in one instruction.
 __device__ inline std::uint32_t leaf_to_sample_by_keys(const Search& search) {
   const Team& team = search.team;
-  const std::uint32_t cell = BestNodes(team, search.scale).cell_of_rank(0);
+  const std::uint32_t cell = BestNodes(team, search.scale, infinity()).cell_of_rank(0);
   if (cell == kNoNode) return kNoNode;
   const Child child = child_of<QueryKind::plain>(search.mirror, search.query, team.node(cell), team.lane);
   const int lane = lane_of_rank(

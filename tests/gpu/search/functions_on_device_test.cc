@@ -231,7 +231,8 @@ TEST(DeviceFunctions, AreRefusedByGta) {
   const Index index = Goods(1000).index();
   const DeviceIndex on_gpu = index.to_device();
   const std::string refusal =
-      "the engine gta takes no score terms and no scale by rank on a GPU; bounded and scan do";
+      "the engine gta takes no score terms, no scale by rank, no `after` and no `per` on a GPU; bounded and "
+      "scan do";
   for (const Query& query : {Query{.weights = {1, 1, 1}, .terms = {ScoreTerm::sqrt("price")}},
                              Query{.weights = {1, 1, 1}, .scale = Scale::rank}}) {
     EXPECT_EQ(

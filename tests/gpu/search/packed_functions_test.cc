@@ -83,6 +83,7 @@ class NodeBounds {
 struct FunctionsMet {
   std::set<TermFunction> numbers;
   std::uint64_t categories = 0, conditions = 0, rows = 0, joint = 0, capped = 0;
+  std::uint64_t on_page = 0, elsewhere = 0;
   std::uint64_t bounds = 0, looser = 0;  // than the CPU's, of the same kind
   std::uint64_t nodes = 0, infinite = 0;
 };
@@ -136,6 +137,11 @@ class KernelFunctions {
       EXPECT_EQ(std::bit_cast<std::uint64_t>(found), std::bit_cast<std::uint64_t>(expected));
       EXPECT_LE(std::fabs(found), query_.largest);
       best = std::max(best, found);
+      const bool is_on_page = gpu::is_on_page(packed(), tested, i, found);
+      EXPECT_EQ(is_on_page, !query_.is_on_earlier_page(found, s_.leaf_ids(leaf)[i]) &&
+                                !(query_.groups && std::ranges::binary_search(query_.groups->full,
+                                                                              query_.groups->of(s_, row))));
+      ++(is_on_page ? met_.on_page : met_.elsewhere);
       ++met_.rows;
     }
     return best;
@@ -177,7 +183,36 @@ class KernelFunctions {
   AlignedBytes bytes_;
 };
 
-// Random tables with fields and gaps, and queries with terms, or by ranks.
+std::uint64_t random_row(const Snapshot& s, Random& random) {
+  for (;;) {
+    const auto leaf = static_cast<std::uint32_t>(random.below(s.leaf_slots));
+    const std::uint32_t num_rows = s.leaf(leaf).num_rows;
+    if (num_rows > 0)
+      return std::uint64_t{leaf} * static_cast<std::uint64_t>(s.leaf_rows) + random.below(num_rows);
+  }
+}
+
+// After a row, or without the groups of some rows.
+void set_page(const Snapshot& s, Random& random, ResolvedQuery& query) {
+  if (random.chance(0.4)) {
+    const std::uint64_t row = random_row(s, random);
+    const double of_weights = score(query.score_terms(), query.offset,
+                                    [&](std::int32_t attribute) { return s.value(row, attribute); });
+    query.after = Cursor{query.functions.add(s, row, of_weights), s.id(row), {}};
+  }
+  if (random.chance(0.6)) return;
+  const bool is_attribute = s.fields.empty() || random.chance(0.5);
+  const std::size_t num_columns = is_attribute ? s.attributes.size() : s.fields.size();
+  const auto column = static_cast<std::int32_t>(random.below(num_columns));
+  if (!is_attribute && s.fields[static_cast<std::size_t>(column)].role == FieldRole::stored) return;
+  query.groups = ResolvedGroups{is_attribute, column, 1, {}};
+  std::set<GroupKey> full;
+  for (std::uint64_t i = random.below(10); i > 0; --i)
+    full.insert(query.groups->of(s, random_row(s, random)));
+  query.groups->full.assign(full.begin(), full.end());
+}
+
+// Random tables with fields and gaps, and queries with terms, or by ranks, some of pages.
 TEST(PackedFunctions, AddAndBoundAsTheCpuDoes) {
   FunctionsMet met;
   const std::uint64_t num_tables = num_cases(40'000) / 100 / (kSanitized ? 2 : 1) + 1;
@@ -194,8 +229,9 @@ TEST(PackedFunctions, AddAndBoundAsTheCpuDoes) {
     for (int q = 0; q < 10; ++q) {
       const Query query = random_field_query(random, oracle, random.chance(0.2), true);
       if (oracle.refuses(query)) continue;
-      const ResolvedQuery resolved = resolve(query, *s);
-      if (resolved.functions.empty()) continue;
+      ResolvedQuery resolved = resolve(query, *s);
+      if (s->num_rows > 0) set_page(*s, random, resolved);
+      if (!gpu::needs_functions(resolved)) continue;
       visit_value_type(*s, [&]<typename T>(T) {
         KernelFunctions<T>(*s, resolved, curves.get(), met).expect_same_as_cpu();
       });
@@ -212,6 +248,8 @@ TEST(PackedFunctions, AddAndBoundAsTheCpuDoes) {
   EXPECT_GT(met.joint, 100U);
   EXPECT_GT(met.capped, 10U);
   EXPECT_GT(met.rows, 100'000U);
+  EXPECT_GT(met.on_page, 100'000U);
+  EXPECT_GT(met.elsewhere, 10'000U);
   EXPECT_EQ(met.looser, 0U);
   EXPECT_LE(met.infinite, met.nodes / 2);
 }

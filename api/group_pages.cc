@@ -1,0 +1,69 @@
+#include "api/group_pages.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "query/resolve.h"
+
+namespace culmen {
+namespace {
+
+constexpr std::size_t kFirstPage = 32, kLongestPage = 1024;  // rows
+
+// The answer that grows by pages.
+class Pages {
+ public:
+  Pages(const Query& query, const Snapshot& snapshot)
+      : query_(query), snapshot_(snapshot), resolved_(resolve(query, snapshot)) {}
+
+  SearchResult answer(const SearchCall& call, const SearchPage& search) {
+    SearchCall of_page = call;
+    of_page.full_groups = &full_;
+    Query page = query_;
+    page.after.reset();  // rows before the cursor count
+    SearchResult answer;
+    for (std::size_t rows = kFirstPage + 2 * resolved_.k;; rows *= 2) {
+      if (query_.k) page.k = std::min(rows, std::max(kLongestPage, resolved_.k));
+      SearchResult found = search(page, of_page);
+      take(found.hits);
+      found.stats += answer.stats;
+      const std::size_t num_found = found.hits.size();
+      if (num_found > 0) page.after = Cursor{found.hits.back().score, found.hits.back().id, {}};
+      answer = std::move(found);
+      if (hits_.size() == resolved_.k || num_found < resolve_k(page, snapshot_)) break;
+    }
+    answer.hits = std::move(hits_);
+    return answer;
+  }
+
+ private:
+  void take(const std::vector<Hit>& found) {
+    const ResolvedGroups& groups = *resolved_.groups;
+    for (const Hit& hit : found) {
+      if (hits_.size() == resolved_.k) break;
+      const GroupKey group = groups.of(snapshot_, hit.row);
+      const std::size_t count = ++counts_[group];
+      if (count == groups.most) full_.push_back(group);
+      if (count <= groups.most && !resolved_.is_on_earlier_page(hit.score, hit.id)) hits_.push_back(hit);
+    }
+    std::ranges::sort(full_);
+  }
+
+  const Query& query_;
+  const Snapshot& snapshot_;
+  const ResolvedQuery resolved_;
+  std::vector<Hit> hits_;
+  GroupCounts counts_;
+  std::vector<GroupKey> full_;
+};
+
+}  // namespace
+
+SearchResult search_by_pages(const Query& query, const SearchCall& call, const Snapshot& snapshot,
+                             const SearchPage& search) {
+  return Pages(query, snapshot).answer(call, search);
+}
+
+}  // namespace culmen
