@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "gpu/search/engines.h"
-#include "gpu/search/pack_functions.h"
-#include "gpu/search/pack_predicate.h"
 #include "gpu/search/work_stats.h"
 
 namespace culmen::gpu {
@@ -53,21 +51,20 @@ std::size_t SingleSearch::first_capacity(const MirrorView& view, const ResolvedQ
 }
 
 void SingleSearch::launch(const MirrorView& view, Engine engine, const GridPlan& plan,
-                          const SearchStateRef& state, const QueryArgument& query, QueryKind kind,
+                          const SearchStateRef& state, const PackedArgument& query,
                           cudaStream_t stream) const {
   const MirrorRef mirror = mirror_for(view, engine, stream);
   visit_value_type(*view.snapshot, [&]<typename T>(T) {
     if (engine == Engine::scan) {
-      launch_scan<T>(mirror, state, query, plan, kind, stream);
+      launch_scan<T>(mirror, state, query.argument, plan, query.kind, stream);
     } else if (engine == Engine::gta) {
-      launch_gta<T>(mirror, state, query, limits_, kind, stream);
+      launch_gta<T>(mirror, state, query.argument, limits_, query.kind, stream);
     } else {
-      launch_bounded<T>(mirror, state, query, plan, kind, stream);
+      launch_bounded<T>(mirror, state, query.argument, plan, query.kind, stream);
     }
   });
 }
 
-// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): argument_ is written unless there is a turn, and then not read
 SingleSearch::Running::Running(const SingleSearch& search, const MirrorView& view, const ResolvedQuery& query,
                                Engine engine)
     : search_(search), view_(view), query_(query), engine_(engine), kth_bound_{query.min_score, kNoId} {
@@ -82,22 +79,8 @@ SingleSearch::Running::Running(const SingleSearch& search, const MirrorView& vie
   }
   num_outside_ = plan_.num_bounds_outside(view.mirror->ref().num_slots);
   workspace_->reserve(query.k, search.first_capacity(view, query, engine), num_outside_);
-  if (!turn_) pack();
+  if (!turn_) argument_.emplace(*workspace_, view, query);
   launch();
-}
-
-void SingleSearch::Running::pack() {
-  if (!needs_functions(query_)) {
-    parts_ = pack_predicate(query_.filter);
-    kind_ = parts_.empty() ? QueryKind::plain : QueryKind::filtered;
-  } else {
-    std::span<const RankSteps> curves;
-    if (ranks_attributes(query_.functions))
-      curves = view_.mirror->rank_curves(*view_.snapshot, workspace_->stream().get());
-    parts_ = pack_functions(query_, curves);
-    kind_ = QueryKind::with_functions;
-  }
-  argument_ = workspace_->argument(query_, parts_);
 }
 
 void SingleSearch::Running::launch() {
@@ -106,7 +89,7 @@ void SingleSearch::Running::launch() {
   const SearchStateRef state = workspace_->next(k, kth_bound_);
   capacity_ = state.capacity;
   if (turn_) return turn_->ask(view_, state, query_);
-  search_.launch(view_, engine_, plan_, state, argument_, kind_, workspace_->stream().get());
+  search_.launch(view_, engine_, plan_, state, *argument_, workspace_->stream().get());
 }
 
 // What is to be done about an answer that is not in order is enqueued on the stream that a resident kernel is on.

@@ -8,6 +8,7 @@
 
 #include "culmen/search.h"
 #include "gpu/mirror/mirror_version.h"
+#include "gpu/search/query_argument.h"
 #include "gpu/search/resident_search.h"
 #include "gpu/search/workspace.h"
 #include "query/resolved_query.h"
@@ -34,7 +35,6 @@ class SingleSearch {
     std::vector<Hit> finish(SearchStats& stats);
 
    private:
-    void pack();
     void launch();
     const ResultHeader& wait();
 
@@ -47,9 +47,7 @@ class SingleSearch {
     Workspace* workspace_ = nullptr;
     GridPlan plan_{};
     std::size_t num_outside_ = 0;
-    QueryKind kind_ = QueryKind::plain;
-    std::vector<std::byte> parts_;  // PackedHeader::parts
-    QueryArgument argument_;        // unless there is a turn
+    std::optional<PackedArgument> argument_;  // none: there is a turn
     KthBound kth_bound_;
     std::size_t capacity_ = 0;  // of the candidates' list, of the latest launch
   };
@@ -59,7 +57,7 @@ class SingleSearch {
   GridPlan make_plan(const MirrorView& view, Engine engine) const;
   std::size_t first_capacity(const MirrorView& view, const ResolvedQuery& query, Engine engine) const;
   void launch(const MirrorView& view, Engine engine, const GridPlan& plan, const SearchStateRef& state,
-              const QueryArgument& query, QueryKind kind, cudaStream_t stream) const;
+              const PackedArgument& query, cudaStream_t stream) const;
 
   cuda::Limits limits_;
   WorkspacePool& pool_;
