@@ -7,6 +7,8 @@
 #include <future>
 #include <limits>
 #include <mutex>
+#include <numeric>
+#include <optional>
 #include <string>
 
 #include "api/batch_answers.h"
@@ -14,6 +16,7 @@
 #include "api/group_members.h"
 #include "api/group_pages.h"
 #include "api/handle.h"
+#include "api/row_rank.h"
 #include "api/shard_answers.h"
 #include "base/floating_point_scope.h"
 #include "base/worker.h"
@@ -44,18 +47,34 @@ class DeviceGroup::Impl {
   SearchResult search(const Query& query, const SearchCall& call) {
     const Clock::time_point start = Clock::now();
     if (members_.hold_parts()) {
-      SearchResult result = search_in_shards(query, call, start);
+      SearchResult result = search_in_shards(members_.views_of(members_.everyone()), query, call, start);
       result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
       return result;
     }
-    const Positions one = {members_.choose()};
-    const GroupMembers::Turn turn(members_, one);
     SearchResult result;
-    members_.check(one, {caught([&] {
-                     const IndexCopy& copy = members_.copy(one.front());
-                     result = copy.search(members_.views_of(one).front(), query, call, start);
-                   })});
+    on_one([&](const IndexCopy& copy, const MirrorView& view) {
+      result = copy.search(view, query, call, start);
+    });
     return result;
+  }
+
+  std::uint64_t count_before(const Query& query, const Cursor& place, Watch* watch) {
+    if (members_.hold_parts())
+      return count_in_shards(members_.views_of(members_.everyone()), query, place, watch);
+    std::uint64_t count = 0;
+    on_one([&](const IndexCopy& copy, const MirrorView& view) {
+      count = copy.count_before(view, query, place, watch);
+    });
+    return count;
+  }
+
+  std::optional<RowRank> rank_of(const Query& query, const auto& id, Watch* watch) {
+    if (members_.hold_parts()) return rank_in_shards(query, id, watch);
+    std::optional<RowRank> rank;
+    on_one([&](const IndexCopy& copy, const MirrorView& view) {
+      rank = copy.rank_of(view, query, is_id(id, *view.snapshot), watch);
+    });
+    return rank;
   }
 
   std::vector<SearchResult> search(std::span<const Query> queries, const SearchCall& call) {
@@ -153,6 +172,14 @@ class DeviceGroup::Impl {
     std::vector<MirrorView> views_;
   };
 
+  // Calls answer(copy, view) for the member that has the least to do.
+  void on_one(const auto& answer) {
+    const Positions one = {members_.choose()};
+    const GroupMembers::Turn turn(members_, one);
+    members_.check(one,
+                   {caught([&] { answer(members_.copy(one.front()), members_.views_of(one).front()); })});
+  }
+
   // Calls search(m, view) for each member, on their threads and this one.
   void on_shards(const std::vector<MirrorView>& views, const auto& search) {
     std::vector<std::exception_ptr> errors(members_.size());
@@ -191,10 +218,6 @@ class DeviceGroup::Impl {
       if (may_hand_over(m)) static_cast<void>(members_.worker(m).run([] {}));
   }
 
-  SearchResult search_in_shards(const Query& query, const SearchCall& call, Clock::time_point start) {
-    return search_in_shards(members_.views_of(members_.everyone()), query, call, start);
-  }
-
   SearchResult search_in_shards(const std::vector<MirrorView>& views, const Query& query,
                                 const SearchCall& call, Clock::time_point start) {
     if (query.per && call.full_groups == nullptr)
@@ -214,6 +237,26 @@ class DeviceGroup::Impl {
     members_.check(members_.everyone(), errors);
     const std::size_t k = resolve_k(query, *views.front().snapshot);
     return std::move(merge_results(std::move(parts), std::span(&k, 1)).front());
+  }
+
+  std::uint64_t count_in_shards(const std::vector<MirrorView>& views, const Query& query, const Cursor& place,
+                                Watch* watch) {
+    std::vector<std::uint64_t> counts(members_.size());
+    on_shards(views, [&](std::size_t m, const MirrorView& view) {
+      counts[m] = members_.copy(m).count_before(view, query, place, watch);
+    });
+    return std::reduce(counts.begin(), counts.end());
+  }
+
+  std::optional<RowRank> rank_in_shards(const Query& query, const auto& id, Watch* watch) {
+    const std::vector<MirrorView> views = members_.views_of(members_.everyone());
+    const Snapshot& version = *views.front().snapshot;
+    const Query only = only_row(query, is_id(id, version));
+    std::optional<std::vector<Hit>> hits = hits_without_search(version, only);
+    if (!hits) hits = search_in_shards(views, only, {.watch = watch}, Clock::now()).hits;
+    return rank_of_hit(*hits, version.version, [&](double score, std::int64_t of_row) {
+      return count_in_shards(views, query, {score, of_row}, watch);
+    });
   }
 
   std::vector<SearchResult> search_shards(std::span<const Query> queries, const SearchCall& call) {
@@ -419,6 +462,29 @@ std::uint64_t DeviceGroup::search_batch(const QueryBatch& batch, const AnswerArr
   Watch watch(options, answers.counts.size(), group.parts_of_query());
   return group.search_batch(batch, {options.engine, watch.if_any()},
                             [&](const Snapshot& /*snapshot*/) { return answers; });
+}
+
+std::uint64_t DeviceGroup::count_above(const Query& query, double score, const SearchOptions& options) const {
+  check_device_search(options);
+  Impl& group = held_by(impl_, kKind);
+  Watch watch(options, 1);
+  return group.count_before(query, place_above(score), watch.if_any());
+}
+
+std::optional<RowRank> DeviceGroup::rank_of(const Query& query, std::int64_t id,
+                                            const SearchOptions& options) const {
+  check_device_search(options);
+  Impl& group = held_by(impl_, kKind);
+  Watch watch(options, 1);
+  return group.rank_of(query, id, watch.if_any());
+}
+
+std::optional<RowRank> DeviceGroup::rank_of(const Query& query, std::string_view text,
+                                            const SearchOptions& options) const {
+  check_device_search(options);
+  Impl& group = held_by(impl_, kKind);
+  Watch watch(options, 1);
+  return group.rank_of(query, text, watch.if_any());
 }
 
 GroupContext DeviceGroup::make_context(const GroupContextOptions& options) const {

@@ -4,6 +4,7 @@
 #include "api/batch_answers.h"
 #include "api/handle.h"
 #include "api/index_copy.h"
+#include "api/row_rank.h"
 
 namespace culmen {
 namespace {
@@ -15,6 +16,13 @@ constexpr const char* kKind = "DeviceIndex";
 class DeviceIndex::Impl : public IndexCopy {
  public:
   using IndexCopy::IndexCopy;
+
+  using IndexCopy::rank_of;
+  std::optional<RowRank> rank_of(const Query& query, const auto& id, const SearchOptions& options) const {
+    const gpu::MirrorView view = latest();
+    Watch watch(options, 1);
+    return rank_of(view, query, is_id(id, *view.snapshot), watch.if_any());
+  }
 };
 
 int num_devices() noexcept {
@@ -70,6 +78,25 @@ std::uint64_t DeviceIndex::search_batch(const QueryBatch& batch, const AnswerArr
   if (!answers.counts.empty())
     copy.search_batch(view, batch, {options.engine, watch.if_any()}, 0, [&] { return answers; });
   return view.snapshot->version;
+}
+
+std::uint64_t DeviceIndex::count_above(const Query& query, double score, const SearchOptions& options) const {
+  check_device_search(options);
+  const Impl& copy = held_by(impl_, kKind);
+  Watch watch(options, 1);
+  return copy.count_before(copy.latest(), query, place_above(score), watch.if_any());
+}
+
+std::optional<RowRank> DeviceIndex::rank_of(const Query& query, std::int64_t id,
+                                            const SearchOptions& options) const {
+  check_device_search(options);
+  return held_by(impl_, kKind).rank_of(query, id, options);
+}
+
+std::optional<RowRank> DeviceIndex::rank_of(const Query& query, std::string_view text,
+                                            const SearchOptions& options) const {
+  check_device_search(options);
+  return held_by(impl_, kKind).rank_of(query, text, options);
 }
 
 DeviceContext DeviceIndex::make_context(const ContextOptions& options) const {

@@ -7,6 +7,7 @@
 
 #include "api/batch_answers.h"
 #include "api/group_pages.h"
+#include "api/row_rank.h"
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
 #include "culmen/error.h"
@@ -70,6 +71,7 @@ IndexCopy::IndexCopy(std::shared_ptr<const Published> index, const DeviceOptions
       mirror_(std::move(index), options, loaded, part),
       pool_(limits_),
       single_search_(limits_, pool_, options.resident),
+      count_search_(limits_, pool_),
       batch_search_(limits_, pool_),
       async_search_(limits_),
       flat_search_(options.device, async_search_) {
@@ -168,6 +170,25 @@ void IndexCopy::search_batch(const MirrorView& view, const QueryBatch& batch, co
   if (queries.empty()) return;
   const AnswerArrays arrays = answers();
   for (std::size_t q = 0; q < results.size(); ++q) set_answer(results[q].hits, first + q, arrays);
+}
+
+std::uint64_t IndexCopy::count_before(const MirrorView& view, const Query& query, const Cursor& place,
+                                      Watch* watch) const {
+  const FloatingPointScope floating_point;
+  const cuda::DeviceScope scope(device_);
+  look_after_a_while(watch);
+  return count_search_.count(view, resolve(without_page(query), *view.snapshot),
+                             gpu::bound_before(place.score, place.id));
+}
+
+std::optional<RowRank> IndexCopy::rank_of(const MirrorView& view, const Query& query, const Filter& is_row,
+                                          Watch* watch) const {
+  const Query only = only_row(query, is_row);
+  std::optional<std::vector<Hit>> hits = hits_without_search(*view.snapshot, only);
+  if (!hits) hits = search(view, only, {.watch = watch}, Clock::now()).hits;
+  return rank_of_hit(*hits, view.snapshot->version, [&](double score, std::int64_t id) {
+    return count_before(view, query, {score, id}, watch);
+  });
 }
 
 std::unique_ptr<gpu::Context> IndexCopy::make_context(const ContextOptions& options) const {

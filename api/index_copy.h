@@ -13,6 +13,7 @@
 #include "gpu/mirror/mirror.h"
 #include "gpu/search/async_search.h"
 #include "gpu/search/batch_search.h"
+#include "gpu/search/count_search.h"
 #include "gpu/search/flat_search.h"
 #include "gpu/search/single_search.h"
 #include "gpu/search/workspace.h"
@@ -65,6 +66,13 @@ class IndexCopy {
                     std::size_t first, const gpu::FlatSearch::Answers& answers,
                     double* shared_bounds = nullptr) const;
 
+  // As Index::count_before, of the rows that the copy has. The place has no text.
+  std::uint64_t count_before(const gpu::MirrorView& view, const Query& query, const Cursor& place,
+                             Watch* watch) const;
+  // As Index::rank_of, for the row that passes the filter.
+  std::optional<RowRank> rank_of(const gpu::MirrorView& view, const Query& query, const Filter& is_row,
+                                 Watch* watch) const;
+
   std::unique_ptr<gpu::Context> make_context(const ContextOptions& options) const;
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, gpu::Context& context) const;
   const gpu::AsyncSearch& async_search() const { return async_search_; }
@@ -86,6 +94,7 @@ class IndexCopy {
   mutable gpu::Mirror mirror_;
   mutable gpu::WorkspacePool pool_;  // destroyed before the mirror: a workspace waits for its stream
   gpu::SingleSearch single_search_;
+  gpu::CountSearch count_search_;
   gpu::BatchSearch batch_search_;
   gpu::AsyncSearch async_search_;
   gpu::FlatSearch flat_search_;

@@ -1,7 +1,6 @@
 // Index: its searches, explain and place. Checks arguments, resolves queries, and calls the engines and the planner.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 
 #include "api/batch_answers.h"
@@ -149,10 +148,7 @@ std::vector<std::uint64_t> Index::Core::find_rows(const Snapshot& snapshot, std:
   constexpr std::size_t kMostByMap = 4096;  // of more, a pass over all ids costs less for each
   std::optional<std::vector<std::uint64_t>> rows;
   if (ids.size() <= kMostByMap) {
-    rows = look_up_rows(snapshot, ids);
-    if (!rows)
-      if (const std::shared_ptr<const TextRows> in_order = snapshot.made_text_rows())
-        rows = in_order->rows_with(ids);
+    rows = rows_in_order_of_ids(snapshot, ids);
     if (!rows && live_ != nullptr) rows = live_->find_rows(snapshot, ids);
   }
   by_id_map = rows.has_value();
@@ -275,7 +271,7 @@ std::uint64_t Index::count_before(const Query& query, const Cursor& place,
                                   const SearchOptions& options) const {
   const FloatingPointScope floating_point;
   Core& core = held_by(core_, kIndexHandle);
-  if (std::isnan(place.score)) throw InvalidArgument("the score of the place is NaN");
+  check_place(place.score);
   Watch watch(options, 1);
   return core.count_before(core.version(), without_page(query), place, options, watch.if_any());
 }
@@ -310,34 +306,32 @@ std::uint64_t Index::Core::count_before(const std::shared_ptr<const Snapshot>& v
 }
 
 std::uint64_t Index::count_above(const Query& query, double score, const SearchOptions& options) const {
-  return count_before(query, {score, std::numeric_limits<std::int64_t>::min()}, options);
+  return count_before(query, place_above(score), options);
 }
 
 namespace {
 
-std::optional<RowRank> rank_in(const Index& version, const Query& query, const Filter& is_row,
+template <typename Id>
+std::optional<RowRank> rank_in(const Index& version, const Query& query, Id id,
                                const SearchOptions& options) {
   SearchOptions look_up = options;
   look_up.engine = Engine::automatic;
-  const std::vector<Hit> hits = version.search(only_row(query, is_row), look_up).hits;
-  if (hits.empty()) return std::nullopt;
-  const auto [id, score, row] = hits.front();
-  return RowRank{version.count_before(query, {score, id}, options) + 1, score, version.version()};
+  return rank_of_hit(version.search(only_row(query, is_id(id, *version_of(version))), look_up).hits,
+                     version.version(), [&](double score, std::int64_t of_row) {
+                       return version.count_before(query, {score, of_row}, options);
+                     });
 }
 
 }  // namespace
 
 std::optional<RowRank> Index::rank_of(const Query& query, std::int64_t id,
                                       const SearchOptions& options) const {
-  const Index version = snapshot();
-  return rank_in(version, query, is_id(id, version.schema().id_type), options);
+  return rank_in(snapshot(), query, id, options);
 }
 
 std::optional<RowRank> Index::rank_of(const Query& query, std::string_view text,
                                       const SearchOptions& options) const {
-  const Index version = snapshot();
-  require_text_ids(*version_of(version));
-  return rank_in(version, query, id_col() == std::string(text), options);
+  return rank_in(snapshot(), query, text, options);
 }
 
 Filter Index::filter(std::string_view where) const {

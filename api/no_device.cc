@@ -70,6 +70,18 @@ std::uint64_t DeviceIndex::search_batch(const QueryBatch& /*batch*/, const Answe
                                         const SearchOptions& /*options*/) const {
   return 0;
 }
+std::uint64_t DeviceIndex::count_above(const Query& /*query*/, double /*score*/,
+                                       const SearchOptions& /*options*/) const {
+  return 0;
+}
+std::optional<RowRank> DeviceIndex::rank_of(const Query& /*query*/, std::int64_t /*id*/,
+                                            const SearchOptions& /*options*/) const {
+  return std::nullopt;
+}
+std::optional<RowRank> DeviceIndex::rank_of(const Query& /*query*/, std::string_view /*text*/,
+                                            const SearchOptions& /*options*/) const {
+  return std::nullopt;
+}
 DeviceContext DeviceIndex::make_context(const ContextOptions& /*options*/) const {
   return DeviceContext(nullptr);
 }
@@ -103,6 +115,18 @@ BatchAnswers DeviceGroup::search_batch(const QueryBatch& /*batch*/, const Search
 std::uint64_t DeviceGroup::search_batch(const QueryBatch& /*batch*/, const AnswerArrays& /*answers*/,
                                         const SearchOptions& /*options*/) const {
   return 0;
+}
+std::uint64_t DeviceGroup::count_above(const Query& /*query*/, double /*score*/,
+                                       const SearchOptions& /*options*/) const {
+  return 0;
+}
+std::optional<RowRank> DeviceGroup::rank_of(const Query& /*query*/, std::int64_t /*id*/,
+                                            const SearchOptions& /*options*/) const {
+  return std::nullopt;
+}
+std::optional<RowRank> DeviceGroup::rank_of(const Query& /*query*/, std::string_view /*text*/,
+                                            const SearchOptions& /*options*/) const {
+  return std::nullopt;
 }
 GroupContext DeviceGroup::make_context(const GroupContextOptions& /*options*/) const {
   return GroupContext(nullptr);

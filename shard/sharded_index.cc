@@ -206,7 +206,7 @@ std::optional<RowRank> ShardedIndex::rank_of(const Query& query, std::int64_t id
                                              const SearchOptions& options) const {
   const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
   require_numbers(*state->snapshots.front(), "rank_of an int64");
-  const Filter is_row = is_id(id, state->snapshots.front()->id_type);
+  const Filter is_row = is_id(id, *state->snapshots.front());
   return rank_in(*state, query, is_row, {.id = id}, options);
 }
 

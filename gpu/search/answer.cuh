@@ -117,6 +117,13 @@ __device__ inline bool is_last_block(Counters& counters, BlockShared& shared) {
   return shared.is_last;
 }
 
+// By one thread, once the result is written: clears the counters for the next search, and tells the host.
+__device__ inline void hand_out(const SearchStateRef& state) {
+  *state.counters = {};
+  __threadfence_system();  // also orders the hits, which other threads wrote before the barrier
+  *const_cast<volatile std::uint64_t*>(&state.result->sequence) = state.sequence;
+}
+
 // The end of a search: the last block writes the answer, and clears the counters for the next search. `items`:
 // kSortCapacity in shared memory.
 __device__ inline void finish(const SearchStateRef& state, const KeyScale& scale, BlockShared& shared,
@@ -144,9 +151,7 @@ __device__ inline void finish(const SearchStateRef& state, const KeyScale& scale
     result.nodes_visited = nodes_visited;
     result.rows_scored = rows_scored;
     result.rows_by_bounds = rows_by_codes;
-    counters = {};
-    __threadfence_system();  // also orders the hits, which other threads wrote before the barrier
-    *const_cast<volatile std::uint64_t*>(&result.sequence) = state.sequence;
+    hand_out(state);
   }
 }
 

@@ -17,6 +17,17 @@ __device__ __noinline__ inline bool child_may_pass(const PackedPredicate* predic
   return child.may_pass(*predicate);
 }
 
+// By a lane: the bound of the rows below the node in a bounds slot; -infinity if none passes the query's ranges. kKind: of
+// the query.
+template <QueryKind kKind>
+__device__ double slot_bound(const MirrorRef& mirror, QueryRef query, std::uint32_t slot,
+                             std::uint32_t node) {
+  const double bound = chain_bound(query, SlotColumn(mirror, slot));
+  if constexpr (kKind == QueryKind::with_functions)
+    if (node != kNoNode) return slot_bound_with_functions(mirror, query, slot, node, bound);
+  return bound;
+}
+
 // The bound of the lane's child of a node; -infinity if there is no such child, or if no row below it passes the
 // query's filter. kKind: of the query.
 template <QueryKind kKind>

@@ -50,6 +50,12 @@ constexpr unsigned num_gta_blocks(const cuda::Limits& limits) {
   return limits.num_multiprocessors * 3;
 }
 
+// Counts the rows that pass state.kth_bound, and the query's filter: ResultHeader::num_candidates. Reads what is on both
+// sides of that place: 2 bytes a node and weight step, then the nodes and leaves between whose bounds it is.
+template <typename T>
+void launch_count(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                  const cuda::Limits& limits, QueryKind kind, cudaStream_t stream);
+
 // Counters of a batch; all are 0 before it.
 struct BatchCounters {
   std::uint32_t next_query;       // to be walked

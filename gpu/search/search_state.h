@@ -1,8 +1,10 @@
 // What the thread blocks of a search share, and the result that they write for the host.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "base/host_device.h"
@@ -26,6 +28,12 @@ struct KthBound {
   double score;
   std::int64_t id;
 };
+
+// Passed by the rows that rank before a place of the order, and not by one that is there.
+inline KthBound bound_before(double score, std::int64_t id) {
+  if (id > std::numeric_limits<std::int64_t>::min()) return {score, id - 1};
+  return {std::nextafter(score, std::numeric_limits<double>::infinity()), kNoId};
+}
 
 // A row of a sample. Its id is read where ids decide.
 struct SeedRow {

@@ -101,9 +101,7 @@ __device__ void bound_slots(const MirrorRef& mirror, QueryRef query, const Team&
       const std::uint32_t slot = team.slot(share);
       node = mirror.slot_nodes[slot];
       min_id = mirror.slot_min_ids[slot];
-      bound = chain_bound(query, SlotColumn(mirror, slot));
-      if constexpr (kKind == QueryKind::with_functions)
-        if (node != kNoNode) bound = slot_bound_with_functions(mirror, query, slot, node, bound);
+      bound = slot_bound<kKind>(mirror, query, slot, node);
     }
     team.set(cell, node == kNoNode ? -infinity() : bound, min_id, node);
   }

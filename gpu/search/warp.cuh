@@ -21,7 +21,8 @@ __device__ T warp_min(T value) {
   return value;
 }
 
-__device__ inline double warp_sum(double value) {
+template <typename T>
+__device__ T warp_sum(T value) {
   for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
     value += __shfl_xor_sync(kFullWarp, value, offset);
   return value;

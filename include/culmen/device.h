@@ -151,6 +151,15 @@ class DeviceIndex {
   std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                              const SearchOptions& options = {}) const;
 
+  // As Index::count_above and Index::rank_of, over one version. Leaves that bounds put on one side of the place are not
+  // read. rank_of finds the row on the host if the version was read from files, else by a search. Throws as search.
+  [[nodiscard]] std::uint64_t count_above(const Query& query, double score,
+                                          const SearchOptions& options = {}) const;
+  [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::int64_t id,
+                                               const SearchOptions& options = {}) const;
+  [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::string_view text,
+                                               const SearchOptions& options = {}) const;
+
   // Throws CudaError.
   [[nodiscard]] DeviceContext make_context(const ContextOptions& options = {}) const;
 

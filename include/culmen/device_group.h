@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -97,6 +98,13 @@ class DeviceGroup {
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
   std::uint64_t search_batch(const QueryBatch& batch, const AnswerArrays& answers,
                              const SearchOptions& options = {}) const;
+
+  [[nodiscard]] std::uint64_t count_above(const Query& query, double score,
+                                          const SearchOptions& options = {}) const;
+  [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::int64_t id,
+                                               const SearchOptions& options = {}) const;
+  [[nodiscard]] std::optional<RowRank> rank_of(const Query& query, std::string_view text,
+                                               const SearchOptions& options = {}) const;
 
   // Throws OutOfDeviceMemory or CudaError.
   [[nodiscard]] GroupContext make_context(const GroupContextOptions& options = {}) const;
