@@ -18,6 +18,14 @@
 
 namespace culmen {
 
+// By what names the row: its number or its text.
+template <typename T>
+std::optional<RowRank> rank_of_row(const T& index, IdType type, const Query& query, const Row& row,
+                                   const SearchOptions& options) {
+  if (type != IdType::text) return index.rank_of(query, row.id, options);
+  return index.rank_of(query, std::string_view(row.label), options);
+}
+
 class AnyIndex {
  public:
   explicit AnyIndex(Index index) : index_(std::move(index)) {}
@@ -87,11 +95,12 @@ class AnyIndex {
     const std::vector<std::string_view> texts = ids.views();
     return std::visit([&](const auto& index) { return index.get(texts); }, index_);
   }
+  std::optional<RowRank> rank_of(const Query& query, std::string_view text,
+                                 const SearchOptions& options) const {
+    return std::visit([&](const auto& index) { return index.rank_of(query, text, options); }, index_);
+  }
   std::optional<RowRank> rank_of(const Query& query, const Row& row, const SearchOptions& options) const {
-    if (schema().id_type != IdType::text) return rank_of(query, row.id, options);
-    return std::visit(
-        [&](const auto& index) { return index.rank_of(query, std::string_view(row.label), options); },
-        index_);
+    return rank_of_row(*this, schema().id_type, query, row, options);
   }
 
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {}) {

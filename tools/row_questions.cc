@@ -68,8 +68,7 @@ double part_of_terms(const WhyAnswer& answer, std::size_t row) {
   return rest;
 }
 
-WhyAnswer why(const std::string& ids, const AnyIndex& index, const Query& query,
-              const SearchOptions& options) {
+WhyAnswer why(const std::string& ids, const AnyIndex& index, const Query& query, const Ranking& ranking) {
   WhyAnswer answer = {.rows = rows_of(index, parse_ids(ids, "--why", index.schema().id_type)),
                       .ranks = {},
                       .parts = {},
@@ -79,7 +78,7 @@ WhyAnswer why(const std::string& ids, const AnyIndex& index, const Query& query,
   if (answer.rows.size() > 2) throw InvalidArgument("--why takes one id or two");
   const IndexInfo info = index.info(query.scale);
   for (const Row& row : answer.rows) {
-    answer.ranks.push_back(index.rank_of(query, row, options));
+    answer.ranks.push_back(ranking.rank_of(row));
     answer.parts.push_back(score_parts(query, row, info));
   }
   if (answer.rows.size() == 2) answer.even = even_weights(query, answer.rows[0], answer.rows[1], info);
@@ -154,22 +153,22 @@ int num_row_questions(const QueryArguments& arguments) {
 }
 
 void answer_about_rows(const QueryArguments& arguments, const AnyIndex& index, const Query& query,
-                       const SearchOptions& options, const std::string& format, Output& out) {
+                       const Ranking& ranking, const std::string& format, Output& out) {
   const IdType type = index.schema().id_type;
   const bool is_json = format == "json" || format == "jsonl";
   if (arguments.count_above) {
     const double score = parse_number(*arguments.count_above, "--count-above");
-    const std::uint64_t count = index.count_above(query, score, options);
+    const std::uint64_t count = ranking.count_above(score);
     out.write(is_json ? json_text({{"count", count}, {"score", score}}) + "\n" : fmt::format("{}\n", count));
   }
   if (arguments.rank_of) {
     const std::vector<Row> rows = rows_of(index, parse_ids(*arguments.rank_of, "--rank-of", type));
     std::vector<std::optional<RowRank>> ranks;
-    for (const Row& row : rows) ranks.push_back(index.rank_of(query, row, options));
+    for (const Row& row : rows) ranks.push_back(ranking.rank_of(row));
     write_ranks(rows, type, ranks, format, out);
   }
   if (!arguments.why) return;
-  const WhyAnswer answer = why(*arguments.why, index, query, options);
+  const WhyAnswer answer = why(*arguments.why, index, query, ranking);
   if (is_json) {
     out.write(json_text(why_json(answer)) + "\n");
   } else {

@@ -156,13 +156,22 @@ std::vector<SearchResult> search_there(const auto& on_gpu, const std::vector<Que
   return on_gpu.search(queries, options);
 }
 
+// Returns ask(copy) of the copy on these GPUs.
+auto on_gpus(const Index& index, const std::vector<int>& devices, const DeviceGroupOptions& group,
+             const auto& ask) {
+  if (devices.size() == 1) return ask(index.to_device({.device = devices.front(), .memory = group.memory}));
+  return ask(index.to_devices(devices, group));
+}
+
 std::vector<SearchResult> search_on_gpu(const Index& index, const std::vector<Query>& queries,
                                         const SearchOptions& options, const std::vector<int>& devices,
                                         const DeviceGroupOptions& group) {
-  if (devices.size() == 1)
-    return search_there(index.to_device({.device = devices.front(), .memory = group.memory}), queries,
-                        options);
-  return search_there(index.to_devices(devices, group), queries, options);
+  return on_gpus(index, devices, group,
+                 [&](const auto& on_gpu) { return search_there(on_gpu, queries, options); });
+}
+
+DeviceGroupOptions group_options(const QueryArguments& arguments) {
+  return {.memory = parse_device_memory(arguments.memory), .layout = parse_device_layout(arguments.layout)};
 }
 
 // The GPU that is worth it, or kNoDevice.
@@ -179,8 +188,7 @@ std::vector<SearchResult> search(const AnyIndex& any, const std::vector<Query>& 
   const bool on_cpu = arguments.device == "auto" && any.sharded() != nullptr;
   if (on_cpu || arguments.device == "cpu") return search_on_cpu(any, queries, options);
   const Index& index = any.only("--device " + arguments.device);
-  const DeviceGroupOptions group = {.memory = parse_device_memory(arguments.memory),
-                                    .layout = parse_device_layout(arguments.layout)};
+  const DeviceGroupOptions group = group_options(arguments);
   if (arguments.device != "auto")
     return search_on_gpu(index, queries, options, parse_devices(arguments.device), group);
   if (const int device = worthy_gpu(index, queries, options); device != kNoDevice) {
@@ -191,6 +199,23 @@ std::vector<SearchResult> search(const AnyIndex& any, const std::vector<Query>& 
     }
   }
   return search_on_cpu(any, queries, options);
+}
+
+// On the CPU, unless a GPU is named: for one question copying the index there is not worth the time.
+void answer_about_rows(const AnyIndex& any, const Query& query, const SearchOptions& options,
+                       const QueryArguments& arguments) {
+  Output out(arguments.output);
+  const auto answer = [&](const auto& index) {
+    const Ranking ranking = ranking_of(index, query, options, any.schema().id_type);
+    answer_about_rows(arguments, any, query, ranking, chosen_format(arguments), out);
+  };
+  if (arguments.device == "auto" || arguments.device == "cpu") {
+    answer(any);
+  } else {
+    on_gpus(any.only("--device " + arguments.device), parse_devices(arguments.device),
+            group_options(arguments), answer);
+  }
+  out.finish();
 }
 
 // Of a table, the columns that are left out; --show chooses any.
@@ -227,9 +252,7 @@ void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, b
       shown_columns(index.info(), index.schema(), arguments.show, kAnswerColumns);
   const bool batch = !arguments.weights_file.empty();
   if (asks_about_rows(arguments)) {
-    Output out(arguments.output);
-    answer_about_rows(arguments, index, queries.front(), options, chosen_format(arguments), out);
-    out.finish();
+    answer_about_rows(index, queries.front(), options, arguments);
     return;
   }
   if (arguments.explain) {
