@@ -2,7 +2,7 @@
 // worst of many queries.
 //
 //   gpu_latency [--rows=N] [--dims=D] [--kinds=independent,ascending,...] [--memory=device|managed|host]
-//               [--only=warm,cold,resident,scan,gta,batch,rivals] [--ks=1,16,...] [--repeats=R] [--splits=S]
+//               [--only=warm,cold,resident,scan,gta,count,batch,rivals] [--ks=1,16,...] [--repeats=R] [--splits=S]
 //
 // Measures, for each kind of table, and compares with the time to read the columns in use once:
 //
@@ -13,6 +13,7 @@
 //   resident one random question after the other: launched, and by a kernel that stays (DeviceOptions::resident)
 //   scan     one random question: time, bytes, and the speed of reading them relative to a plain read
 //   gta      the same; k = 16, 256
+//   count    one random question: how many rows score more, from 0.001 % to 99 % of them
 //   batch    4,096 random questions in one call; k = 16, 128
 //
 // --splits makes angle partitions in the GTA paper's grid instead of culmen's own partitions. Times are those of whole
@@ -45,7 +46,7 @@ struct Settings {
   std::vector<std::string> kinds = {"independent", "correlated", "anticorrelated",
                                     "ratings",     "zipf",       "clusters"};
   std::string memory = "auto";
-  std::vector<std::string> only = {"rivals", "warm", "cold", "resident", "scan", "gta", "batch"};
+  std::vector<std::string> only = {"rivals", "warm", "cold", "resident", "scan", "gta", "count", "batch"};
   Ks ks = {1, 16, 128, 256};
   int repeats = 11;
   int splits = 0;
@@ -95,6 +96,7 @@ int measure_index(const Subject& subject, const Weights& weights, const Settings
         subject, subject.index.to_device({.memory = subject.on_gpu.memory(), .resident = true}), settings.ks);
   if (settings.wants("scan")) wrong += measure_long(subject, Engine::scan, weights, settings.ks);
   if (settings.wants("gta")) wrong += measure_long(subject, Engine::gta, weights, {16, 256});
+  if (settings.wants("count")) wrong += measure_count(subject, weights);
   if (settings.wants("batch")) wrong += measure_batch(subject, {16, 128});
   return wrong;
 }

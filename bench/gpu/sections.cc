@@ -173,6 +173,40 @@ int measure_long(const Subject& subject, Engine engine, const Weights& weights, 
 
 namespace {
 
+// About a score that so many rows exceed.
+double score_of_rank(const Index& index, const Query& query, double rank) {
+  Query opposite = query;
+  for (double& weight : opposite.weights) weight = -weight;
+  double highest = index.search(query).hits[0].score, lowest = -index.search(opposite).hits[0].score;
+  constexpr int kSteps = 30;
+  for (int step = 0; step < kSteps; ++step) {
+    const double middle = lowest + (highest - lowest) / 2;
+    (static_cast<double>(index.count_above(query, middle)) > rank ? lowest : highest) = middle;
+  }
+  return highest;
+}
+
+}  // namespace
+
+int measure_count(const Subject& subject, const Weights& weights) {
+  int wrong = 0;
+  const Query query = {.weights = weights, .k = 1};
+  for (const double share : {1e-5, 1e-3, 0.01, 0.1, 0.5, 0.99}) {
+    const double score =
+        score_of_rank(subject.index, query, share * static_cast<double>(subject.index.info().num_rows));
+    std::uint64_t count = 0;
+    const double us =
+        median(times_us(subject.repeats, [&] { count = subject.on_gpu.count_above(query, score); }));
+    const double on_cpu =
+        median(times_us(kLongRepeats, [&] { wrong += subject.index.count_above(query, score) != count; }));
+    std::printf("count %7.3f %% of the rows %9.0f us = %.2f x reading; %.0f us on the CPU\n", 100 * share, us,
+                us / subject.reading.us(weights), on_cpu);
+  }
+  return wrong;
+}
+
+namespace {
+
 void print_batch(const char* what, std::size_t k, double us) {
   std::printf("%s k=%-4zu %9.0f us for %zu queries = %.0f queries/s", what, k, us, kBatch,
               static_cast<double>(kBatch) * 1e6 / us);

@@ -34,6 +34,9 @@ int measure_resident(const Subject& subject, const DeviceIndex& resident, const 
 // An engine that reads much, on one question.
 int measure_long(const Subject& subject, Engine engine, const Weights& weights, const Ks& ks);
 
+// count_above of one question, at places all over the order.
+int measure_count(const Subject& subject, const Weights& weights);
+
 // 4,096 random questions in one call: from host to host, and from device to device.
 int measure_batch(const Subject& subject, const Ks& ks);
 
