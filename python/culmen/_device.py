@@ -12,6 +12,7 @@ from . import _core
 from ._errors import InvalidArgument
 from ._progress import Progress
 from ._queries import TEN_OR_ALL, KOrEach, ScoreOrEach, WhereOrEach, in_numbers, is_each
+from ._ranks import Ranks
 from ._reports import DeviceMember, RefreshStats
 from ._result import BatchResult, Out, Result
 from ._schema import Schema
@@ -56,7 +57,7 @@ class DeviceAnswers(NamedTuple):
     counts: Any  #: int32 [q]; -1 where Index.search would refuse the weights
 
 
-class _OnGpu:
+class _OnGpu(Ranks):
     """What copies on one GPU and on several have in common."""
 
     __slots__ = ("_handle", "_schema", "_contexts", "__weakref__")

@@ -10,7 +10,6 @@ import numpy as np
 
 from . import _core, _lookups
 from ._ids import Ids, any_id_of, possible_id
-from ._numbers import real_number
 from ._progress import Progress
 from ._queries import (
     ALL_CORES,
@@ -23,7 +22,8 @@ from ._queries import (
     check_types,
     in_numbers,
 )
-from ._reasons import Reasons, RowRank, no_row
+from ._ranks import Ranks
+from ._reasons import Reasons, no_row
 from ._reports import ColumnInfo, Explanation, IndexInfo, Prediction
 from ._result import BatchResult, Out, Result, Row, Tabular
 from ._rows import AllRows
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-class Searchable(Tabular):
+class Searchable(Ranks, Tabular):
     """The part of Index that reads."""
 
     __slots__ = ("_handle", "_schema", "__weakref__")
@@ -197,41 +197,6 @@ class Searchable(Tabular):
             raise
         predictions = tuple(Prediction(**prediction) for prediction in report["predictions"])
         return Explanation(**{**report, "predictions": predictions})
-
-    def rank_of(
-        self,
-        weights: Mapping[str, float] | Sequence[float] | np.ndarray,
-        id: int | str,
-        *,
-        where: Where = None,
-        scale: str = "none",
-        missing: str = "skip",
-        terms: str = "",
-    ) -> RowRank | None:
-        """Where the row with this id stands among all that the query ranks; None if it is not among them. Blocks of
-        rows that all rank before or after it are not read.
-
-        >>> import culmen
-        >>> index = culmen.Index.build({"rating": [7, 9, 8.5]})
-        >>> index.rank_of({"rating": 1}, 2)
-        RowRank(rank=2, score=8.5)
-        """
-        number: Any = any_id_of(id, self._schema.id_type)
-        found: Any = self._handle.rank_of(by_name(weights), where, scale, missing, terms, number)
-        return None if found is None else RowRank(*found)
-
-    def count_above(
-        self,
-        weights: Mapping[str, float] | Sequence[float] | np.ndarray,
-        score: float,
-        *,
-        where: Where = None,
-        scale: str = "none",
-        missing: str = "skip",
-        terms: str = "",
-    ) -> int:
-        """How many rows score more than this."""
-        return self._handle.count_above(by_name(weights), where, scale, missing, terms, real_number("score", score))
 
     def why(
         self,

@@ -19,6 +19,7 @@
 #include "interrupt.h"
 #include "names.h"
 #include "queries.h"
+#include "ranks.h"
 #include "reports.h"
 
 namespace culmen::python {
@@ -139,7 +140,9 @@ void search_async(const Copy& copy, std::uintptr_t weights, std::size_t num_quer
 
 template <typename Copy, typename Context>
 nb::class_<Copy> bind_searches(nb::module_& module, const char* name) {
-  return nb::class_<Copy>(module, name)
+  nb::class_<Copy> copy(module, name);
+  bind_ranks(copy);
+  return copy
       .def("search", search<Copy>, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
            nb::arg("engine"))

@@ -28,6 +28,7 @@
 #include "interrupt.h"
 #include "names.h"
 #include "queries.h"
+#include "ranks.h"
 #include "reports.h"
 #include "row_columns.h"
 #include "tables.h"
@@ -134,22 +135,6 @@ SearchResult search_page(const Index& index, nb::handle weights, std::optional<s
   return index.search(query, options);
 }
 
-std::uint64_t count_above(const Index& index, nb::handle weights, nb::handle where, std::string_view scale,
-                          std::string_view missing, std::string_view terms, double score) {
-  const Query query = query_of(index, weights, 1, where, std::nullopt, scale, missing, terms);
-  const SearchOptions options = {.on_progress = watched()};
-  return without_gil([&] { return index.count_above(query, score, options); });
-}
-
-nb::object rank_of(const Index& index, nb::handle weights, nb::handle where, std::string_view scale,
-                   std::string_view missing, std::string_view terms, const GivenId& id) {
-  const Query query = query_of(index, weights, 1, where, std::nullopt, scale, missing, terms);
-  const SearchOptions options = {.on_progress = watched()};
-  return report(without_gil([&] {
-    return std::visit([&](const auto& given) { return index.rank_of(query, given, options); }, id);
-  }));
-}
-
 std::vector<std::optional<Row>> rows_with(const Index& index, const std::vector<std::int64_t>& ids) {
   return index.get(ids);
 }
@@ -215,17 +200,15 @@ void bind_index(nb::module_& module) {
     const std::string from = path_of(source), to = path_of(target);
     return report(without_gil([&] { return Index::repair(from, to); }));
   });
-  nb::class_<Index>(module, "Index")
+  nb::class_<Index> bound(module, "Index");
+  bind_ranks(bound);
+  bound
       .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
            nb::arg("engine"), nb::arg("num_threads"))
       .def("search_page", search_page, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),
            nb::arg("engine"), nb::arg("num_threads"), nb::arg("after").none(), nb::arg("per").none())
-      .def("count_above", count_above, nb::arg("weights"), nb::arg("where").none(), nb::arg("scale"),
-           nb::arg("missing"), nb::arg("terms"), nb::arg("score"))
-      .def("rank_of", rank_of, nb::arg("weights"), nb::arg("where").none(), nb::arg("scale"),
-           nb::arg("missing"), nb::arg("terms"), nb::arg("id"))
       .def("why", why, nb::arg("weights"), nb::arg("scale"), nb::arg("missing"), nb::arg("ids"))
       .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("terms"),

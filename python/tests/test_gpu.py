@@ -258,3 +258,28 @@ def test_groups_answer_tensors_where_they_are(library, layout):
                 assert (to_host(ids) == expected.ids[:count]).all()
                 assert (to_host(scores) == expected.scores[:count]).all()
                 assert (to_host(counts) == expected.counts[:count]).all()
+
+
+def expect_ranks_of_cpu(index, copy):
+    for options in ({}, {"where": "a0 < 0.5 and a3 >= -1"}, {"terms": "2 * near(a0, 0.5)"}, {"scale": "minmax"}):
+        weights = {"a1": 1, "a2": -0.5}
+        order = index.search(weights, 2000, **options)
+        for place in (0, 1, 77, 1999):
+            id, score = int(order.ids[place]), float(order.scores[place])
+            assert copy.rank_of(weights, id, **options) == culmen.RowRank(place + 1, score)
+            assert copy.count_above(weights, score, **options) == index.count_above(weights, score, **options)
+    assert copy.rank_of([1] * 6, 10**9) is None
+    with pytest.raises(culmen.InvalidArgument):
+        copy.count_above([0] * 6, 1)
+    with pytest.raises(TypeError):
+        copy.rank_of([1] * 6, "a text")
+
+
+@pytest.mark.parametrize("layout", ["replicate", "shard"])
+def test_ranks_and_counts(layout):
+    index = index_of()
+    group = index.to(["cuda:0", "cuda:0"], layout=layout)
+    for copy in (index.to("cuda:0"), group):
+        expect_ranks_of_cpu(index, copy)
+    index.erase(where="a1 > 1")
+    expect_ranks_of_cpu(index, group)
