@@ -14,7 +14,7 @@
 #pragma once
 
 #include "gpu/search/answer.cuh"
-#include "gpu/search/leaf_code_sums.cuh"
+#include "gpu/search/keep_reaching.cuh"
 #include "gpu/search/seed_phase.cuh"
 #include "gpu/search/work_list.cuh"
 
@@ -47,7 +47,7 @@ class BoundedVisit {
     const std::uint32_t warp = threadIdx.x / kWarpSize;
     for (std::uint32_t i = warp; i < nodes_.size(); i += kSearchWarps) open(nodes_[i]);
     __syncthreads();
-    if (leaves_.size() > kSearchWarps) keep_reaching();  // reading a few is sooner done
+    keep_reaching<T, kKind>(mirror_, query_, found_.kth_bound().score, leaves_, num_kept_);
     for (std::uint32_t first = 0; first < leaves_.size(); first += kSearchWarps) {
       if (first > 0) found_.make_room();
       if (first + warp < leaves_.size()) visit(leaves_[first + warp]);
@@ -56,25 +56,6 @@ class BoundedVisit {
   }
 
  private:
-  // By all threads: takes leaves out of the list that do not reach the k-th score bound by their codes.
-  __device__ void keep_reaching() {
-    if (kKind == QueryKind::with_functions || mirror_.codes.words == nullptr) return;
-    const LeafCodeSums<T> codes(mirror_, query_, lane_, true);
-    const std::uint32_t size = leaves_.size(), step = kSearchWarps * codes.leaves_at_once();
-    const std::uint32_t mine = threadIdx.x / kWarpSize * codes.leaves_at_once() + codes.leaf_of_lane();
-    const auto load = [&](std::uint32_t i) { return codes.load(leaves_[min(i + mine, size - 1)]); };
-    auto next = load(0);
-    for (std::uint32_t first = 0; first < size; first += step) {
-      const auto loaded = next;
-      next = load(first + step);
-      const unsigned reaching = codes.reaching(loaded, first + mine < size, found_.kth_bound().score);
-      __syncthreads();  // all have read what may be overwritten now
-      leaves_.keep((reaching >> lane_ & 1) != 0, loaded.leaf, num_kept_, lane_);
-    }
-    __syncthreads();
-    leaves_.end_keeping(num_kept_);
-  }
-
   __device__ void choose_nodes(const Team& team, std::uint32_t share) {
     const std::uint32_t cell = team.cell(share);
     const double bound = team.bound(cell);

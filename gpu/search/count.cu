@@ -3,20 +3,19 @@
 //
 //   1. A block bounds its nodes of level 1, a thread each, and keeps those that reach the place.
 //   2. Its warps open these, a lane for each leaf. By its zone map a leaf is dropped, or counted whole, or else kept.
-//   3. Its warps score the leaves that were kept.
+//   3. Its warps score the leaves that were kept, of many those whose codes reach the place.
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"
 #include "gpu/search/answer.cuh"
 #include "gpu/search/child_bound.cuh"
 #include "gpu/search/engines.h"
-#include "gpu/search/work_list.cuh"
+#include "gpu/search/keep_reaching.cuh"
 
 namespace culmen::gpu {
 namespace {
 
-constexpr unsigned kBlocksPerMultiprocessor = 2;
-constexpr int kLoads = 4;  // as for scan
+constexpr int kLoads = 8;
 // Nodes that a block looks at before it opens any.
 constexpr std::uint32_t kMostNodes = 128;
 static_assert(kMostNodes <= kSearchThreads);
@@ -24,7 +23,7 @@ static_assert(kMostNodes <= kSearchThreads);
 struct CountShared {
   BlockShared block;
   std::uint32_t nodes[kMostNodes], leaves[kMostNodes * kFanOut];
-  std::uint32_t num_nodes, num_leaves;
+  std::uint32_t num_nodes, num_leaves, num_kept;
   unsigned long long count;
 };
 
@@ -36,7 +35,8 @@ class Counting {
         query_(query),
         place_(place),
         nodes_(shared.nodes, kMostNodes, shared.num_nodes),
-        leaves_(shared.leaves, kMostNodes * kFanOut, shared.num_leaves) {}
+        leaves_(shared.leaves, kMostNodes * kFanOut, shared.num_leaves),
+        num_kept_(shared.num_kept) {}
 
   // By all threads, between barriers: the next step for each of them, in this order.
 
@@ -54,6 +54,7 @@ class Counting {
   }
 
   __device__ void count_in_leaves() {
+    keep_reaching<T, kKind>(mirror_, query_, place_.score, leaves_, num_kept_);
     for (std::uint32_t i = warp_; i < leaves_.size(); i += kSearchWarps) count_in(leaves_[i]);
   }
 
@@ -102,6 +103,7 @@ class Counting {
   QueryRef query_;
   KthBound place_;
   WorkList nodes_, leaves_;  // with room for all
+  std::uint32_t& num_kept_;  // of leaves_
   unsigned long long count_ = 0;
   int lane_ = static_cast<int>(threadIdx.x) % kWarpSize;
   std::uint32_t warp_ = threadIdx.x / kWarpSize;
@@ -109,7 +111,7 @@ class Counting {
 
 // slots_at_once: of a block, at most kMostNodes.
 template <typename T, typename Argument, QueryKind kKind>
-__global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
+__global__ void __launch_bounds__(kSearchThreads, 1)
     count_rows(const MirrorRef mirror, const SearchStateRef state, const std::uint32_t slots_at_once,
                const __grid_constant__ Argument packed) {
   __shared__ CountShared shared;
@@ -118,7 +120,7 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   Counting<T, kKind> counting(mirror, query, state.kth_bound, shared);
   for (std::uint64_t first = blockIdx.x * std::uint64_t{slots_at_once}; first < mirror.num_slots;
        first += gridDim.x * std::uint64_t{slots_at_once}) {
-    if (threadIdx.x == 0) shared.num_nodes = shared.num_leaves = 0;
+    if (threadIdx.x == 0) shared.num_nodes = shared.num_leaves = shared.num_kept = 0;
     __syncthreads();
     counting.choose_nodes(static_cast<std::uint32_t>(first), slots_at_once);
     __syncthreads();
@@ -144,8 +146,7 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
 template <typename T>
 void launch_count(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                   const cuda::Limits& limits, QueryKind kind, cudaStream_t stream) {
-  const unsigned num_blocks =
-      std::min(kBlocksPerMultiprocessor * limits.num_multiprocessors, mirror.num_slots);
+  const unsigned num_blocks = std::min(limits.num_multiprocessors, mirror.num_slots);
   // Of all blocks as many, in as few rounds as there is room for.
   const std::uint32_t num_rounds = (mirror.num_slots - 1) / (num_blocks * kMostNodes) + 1;
   const std::uint32_t slots_at_once = (mirror.num_slots - 1) / (num_blocks * num_rounds) + 1;

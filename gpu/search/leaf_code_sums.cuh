@@ -14,15 +14,14 @@ class LeafCodeSums {
   static constexpr int kGroups = kWarpSize / kGroup;
 
  public:
-  // uses_codes: of tables that have them, for queries without functions; otherwise all leaves may be in the answer.
-  __device__ LeafCodeSums(const MirrorRef& mirror, QueryRef query, int lane, bool uses_codes)
+  // For queries without functions to tables that have codes.
+  __device__ LeafCodeSums(const MirrorRef& mirror, QueryRef query, int lane)
       : mirror_(mirror),
-        uses_codes_(uses_codes),
         scale_(query.header().key_scale),
         offset_(query.header().offset * query.header().key_scale),
         lane_(lane) {
     const auto num_words = static_cast<int>(mirror.codes.num_words);
-    groups_ = !uses_codes || num_words > 2 ? kGroups : num_words;
+    groups_ = num_words > 2 ? kGroups : num_words;
     attribute_ = lane % (groups_ * kGroup);
     for (int t = 0; t < query.header().num_terms; ++t)
       if (query.terms()[t].attribute == attribute_) weight_ = query.terms()[t].weight * scale_;
@@ -43,7 +42,6 @@ class LeafCodeSums {
   __device__ Loaded load(std::uint32_t leaf) const {
     Loaded loaded;
     loaded.leaf = leaf;
-    if (!uses_codes_) return loaded;
     load_words(leaf, 0, loaded.words);
     const auto zone = [&](Extreme which) {
       return weight_ == 0 ? T{0} : __ldg(mirror_.zone_vector<T>(leaf, which) + attribute_);
@@ -56,8 +54,7 @@ class LeafCodeSums {
   // Of the lanes' leaves those that are wanted, but for those of which no row has a score of kth_score or more: a bit for the
   // first lane of each.
   __device__ unsigned reaching(const Loaded& loaded, bool is_wanted, double kth_score) const {
-    const unsigned wanted = __ballot_sync(kFullWarp, is_wanted);
-    return wanted & (uses_codes_ ? may_reach(loaded, kth_score) : first_lanes());
+    return __ballot_sync(kFullWarp, is_wanted) & may_reach(loaded, kth_score);
   }
 
  private:
@@ -146,7 +143,6 @@ class LeafCodeSums {
   }
 
   const MirrorRef& mirror_;
-  bool uses_codes_;
   double scale_, offset_, weight_ = 0;  // weights and scores are scaled
   int lane_, attribute_, groups_;       // groups of a leaf: 1, 2 or 4
 };

@@ -26,7 +26,7 @@ __device__ void list_reaching(const MirrorRef& mirror, QueryRef query, const Sea
                               KthBound kth_bound, IsSampled&& is_sampled, BlockShared& shared,
                               WorkList& reaching) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
-  const LeafCodeSums<T> codes(mirror, query, lane, true);
+  const LeafCodeSums<T> codes(mirror, query, lane);
   const std::uint32_t num_leaves = mirror.num_leaves,
                       step = gridDim.x * kSearchWarps * codes.leaves_at_once();
   const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
