@@ -109,6 +109,7 @@ class ShardsTest(Case):
         weights = ("-w", "price=1")
         self.refused("query", "many", *weights, "--explain", code=2, says="one of its shards")
         self.refused("query", "many", *weights, "--device", "cuda:0", code=2, says="one of its shards")
+        self.refused("query", "many", *weights, "--count-above", "1", "--device", "cuda:0", code=2, says="its shards")
         self.refused("repair", "many", "-o", "mended", code=2, says="the damaged shard")
         self.refused("rebalance", "one", "--shards", "2", code=1, says="no sharded index")
         for directory in ("one", "many"):

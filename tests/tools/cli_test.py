@@ -382,6 +382,8 @@ class QueryTest(Case):
         self.assertEqual(json.loads(out)["queries"][0]["stats"]["device"], "cpu")
         self.refused("query", "index", "-w", "1,1,1", "--device", "cuda:9999", code=1, says="9999")
         self.refused("query", "index", "-w", "1,1,1", "--device", "cuda:9999,9999", code=1, says="9999")
+        for question in (("--rank-of", "1"), ("--count-above", "1"), ("--why", "1")):
+            self.refused("query", "index", "-w", "1,1,1", *question, "--device", "cuda:9999", code=1, says="9999")
         self.write("t.csv", "a,b\n1,2\n")
         for device in ("cuda:9999", "cuda:9999,9999"):
             self.refused("build", "t.csv", "-o", "other", "--device", device, code=1, says="there is no GPU 9999")
