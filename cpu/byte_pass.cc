@@ -433,7 +433,7 @@ class ByteTile {
 }  // namespace
 
 bool is_for_pass(const ResolvedQuery& query, const Snapshot& snapshot) {
-  constexpr std::size_t kMost = 256;
+  constexpr std::size_t kMost = 2048;  // of more, answers cost most of the time
   return num_excluded_ids(query.filter, kMostExcluded).has_value() && query.k <= kMost &&
          query.k * simd::kByteRows <= snapshot.num_rows;
 }
