@@ -13,6 +13,13 @@
 
 namespace culmen::gpu {
 
+// Whether a weight can be scaled, as scores are: by a power of two, exactly. Where scores are so small that they need a larger
+// scale, their own rounding may be more than the parts leave for it.
+CULMEN_HOST_DEVICE inline bool can_scale(double weight, double scale) {
+  constexpr double kLeast = 0x1p-900, kMost = 0x1p900;
+  return scale >= kLeast && scale <= kMost && (weight == 0 || std::fabs(weight * scale) >= kLeast);
+}
+
 // Of one attribute in one leaf. Bases are rounded up by more than the error of their sum.
 struct CodePart {
   float base = 0, step = 0;

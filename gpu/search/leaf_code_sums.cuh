@@ -24,7 +24,9 @@ class LeafCodeSums {
     groups_ = num_words > 2 ? kGroups : num_words;
     attribute_ = lane % (groups_ * kGroup);
     for (int t = 0; t < query.header().num_terms; ++t)
-      if (query.terms()[t].attribute == attribute_) weight_ = query.terms()[t].weight * scale_;
+      if (query.terms()[t].attribute == attribute_) weight_ = query.terms()[t].weight;
+    is_scaled_ = __all_sync(kFullWarp, can_scale(weight_, scale_)) != 0;
+    weight_ *= scale_;
   }
 
   __device__ std::uint32_t leaves_at_once() const { return kGroups / groups_; }
@@ -76,7 +78,7 @@ class LeafCodeSums {
       base += __shfl_xor_sync(kFullWarp, base, offset);
     }
     std::int32_t least = INT_MIN, weight = 0;
-    if (has_code_sums(largest)) {
+    if (is_scaled_ && has_code_sums(largest)) {
       const float per_score = codes_per_score(largest);
       least = least_code_sum(kth_score * scale_, base, offset_, per_score);
       if (weight_ != 0) weight = code_weight(part.step, per_score);
@@ -144,6 +146,7 @@ class LeafCodeSums {
 
   const MirrorRef& mirror_;
   double scale_, offset_, weight_ = 0;  // weights and scores are scaled
+  bool is_scaled_;                      // exactly; otherwise all leaves may be in the answer
   int lane_, attribute_, groups_;       // groups of a leaf: 1, 2 or 4
 };
 

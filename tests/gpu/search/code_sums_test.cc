@@ -29,6 +29,7 @@ struct CodedAttribute {
 struct Case {
   double offset = 0;
   std::vector<CodedAttribute> attributes;
+  int leaf_of_table = 10;  // by how many powers of two the range of the table is larger
 
   double score() const {
     double score = offset;
@@ -40,6 +41,8 @@ struct Case {
   // As LeafCodeSums::may_reach, for this row alone.
   bool may_reach(double kth_score) const {
     const double scale = key_scale();
+    for (const CodedAttribute& of : attributes)
+      if (!gpu::can_scale(of.weight, scale)) return true;
     std::vector<gpu::CodePart> parts;
     float base = 0, largest = 0;
     for (const CodedAttribute& of : attributes) {
@@ -61,11 +64,12 @@ struct Case {
     return sum >= gpu::least_code_sum(kth_score * scale, base, offset * scale, per_score);
   }
 
-  // A power of two, as pack_query() makes it of the whole table: here of a range that is some thousand times the leaf's.
+  // A power of two, as pack_query() makes it of the whole table: here of a range that is up to some thousand times the leaf's.
   double key_scale() const {
-    double magnitude = std::numeric_limits<double>::min();
+    double magnitude = 0;
     for (const CodedAttribute& of : attributes) magnitude += std::fabs(of.weight) * (of.maximum - of.minimum);
-    return std::exp2(-std::ilogb(magnitude) - 10);
+    const int exponent = std::clamp(std::ilogb(magnitude), -2000, 2000) + leaf_of_table;
+    return std::exp2(-std::clamp(exponent, -1000, 1000));
   }
 
   double uncertainty() const {
@@ -94,13 +98,20 @@ Case random_case(Random& random) {
   if (random.chance(0.2)) c.offset = random.sign() * random_magnitude(random);
   const int d = random.between(1, 32);
   const double scale = random_magnitude(random);
+  // Weights of any exponent, also so small that they, and scores, have few digits.
+  const int exponent = random.chance(0.7) ? 0 : random.between(-1074, 900);
+  c.leaf_of_table = random.pick({0, 10, 10, 100, 1000});
+  c.offset = std::ldexp(c.offset, exponent);
   const bool begin_at_0 = random.chance(0.2);  // then bases are small, and roundings of steps show
   for (int a = 0; a < d; ++a) {
     const double middle =
         begin_at_0 ? 0 : random.sign() * (random.chance(0.2) ? 1e6 : 1) * scale * random_magnitude(random);
     const double range = random.chance(0.1) ? 0 : scale * random_magnitude(random);
-    const double weight = random.chance(0.2) ? 0 : random.sign() * random_magnitude(random);
-    const double minimum = middle, maximum = middle + range;
+    double weight = random.chance(0.2) ? 0 : random.sign() * random_magnitude(random);
+    weight = std::ldexp(weight, random.chance(0.05) ? -random.between(0, 1074) : exponent);
+    const int large = random.chance(0.05) ? random.between(0, 800) : 0;  // values, and so small weights
+    weight = std::ldexp(weight, -large);
+    const double minimum = std::ldexp(middle, large), maximum = minimum + std::ldexp(range, large);
     c.attributes.push_back({weight, minimum, maximum, random_value(random, minimum, maximum)});
   }
   return c;
@@ -129,7 +140,8 @@ TEST(CodeSums, LeaveRowsWhereNumbersAreTooSmallOrTooLarge) {
   for (const Case& c : {Case{0, {{0, 0, 1, 0.5}}}, Case{0, {{1, -most, most, 0}}},
                         Case{most, {{1, 0, most, 1}, {1, 0, 1, 1}}}, Case{1e30, {{1, 0, 1, 1}}}})
     EXPECT_TRUE(c.may_reach(c.score()));
-  for (const double scale : {1e-300, 1e-30, 1.0, 1e30, 1e290}) {
+  EXPECT_TRUE((Case{0, {{1e-300, 0, 1, 0.5}}}).may_reach(1e-290));
+  for (const double scale : {1e-250, 1e-30, 1.0, 1e30, 1e250}) {
     const Case usual = {0, {{scale, 0, 1, 0.5}}};
     EXPECT_TRUE(usual.may_reach(-kInfinity));
     EXPECT_TRUE(usual.may_reach(0.5 * scale));

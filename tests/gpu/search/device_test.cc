@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -195,6 +196,26 @@ TEST(Device, AnswersALargeTableAsTheCpuDoes) {
         EXPECT_EQ(result.stats.rows_by_codes, table.num_rows);
         EXPECT_LT(result.stats.rows_scored, table.num_rows / 4);
       }
+    }
+  }
+}
+
+// Scores with few digits, or none: their rounding is not relative to their sizes.
+TEST(Device, AnswersWhereScoresAreDenormal) {
+  SKIP_WITHOUT_GPU();
+  Random random(14);
+  for (const int num_attributes : {3, 12, 32}) {
+    const Table table = random_table(random, ValueClass::uniform_f32, 20'000, num_attributes);
+    const Index index = Index::build(table.view());
+    const DeviceIndex on_gpu = index.to_device();
+    for (const int exponent : {-900, -1000, -1040, -1060, -1068, -1072}) {
+      Query query = {.weights = {}, .k = random.pick<std::size_t>({10, 300, 3000})};
+      for (int a = 0; a < num_attributes; ++a)
+        query.weights.push_back(std::ldexp(random.uniform(-1, 1), exponent));
+      const std::vector<Hit> expected = index.search(query).hits;
+      for (const Engine engine : {Engine::bounded, Engine::scan})
+        EXPECT_EQ(on_gpu.search(query, {.engine = engine}).hits, expected)
+            << engine_name(engine) << ", " << describe(query);
     }
   }
 }
