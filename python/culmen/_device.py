@@ -63,16 +63,17 @@ class _OnGpu(Ranks):
     __slots__ = ("_handle", "_schema", "_contexts", "__weakref__")
     _handle: Any
     _schema: Schema
-    _contexts: dict[tuple[int, ...], Any]
+    _contexts: threading.local  # a dict for each thread: its contexts, by stream and device, go with it
 
     @classmethod
     def _of(cls: type[_Copy], handle: Any, schema: Schema) -> _Copy:
         copy = object.__new__(cls)
-        copy._handle, copy._schema, copy._contexts = handle, schema, {}
+        copy._handle, copy._schema, copy._contexts = handle, schema, threading.local()
         return copy
 
     def __del__(self) -> None:
-        getattr(self, "_contexts", {}).clear()  # contexts wait for their streams, which may still read the copy
+        if hasattr(self, "_contexts"):
+            del self._contexts  # contexts wait for their streams, which may still read the copy
 
     def search(
         self,
@@ -153,10 +154,11 @@ class _OnGpu(Ranks):
 
     def _context(self, stream: int, device: int) -> Any:
         """A context serves one call at a time, so each thread has one per stream."""
-        key = threading.get_ident(), stream, device
-        if key not in self._contexts:
-            self._contexts[key] = self._make_context(stream or _LEGACY_STREAM, device)
-        return self._contexts[key]
+        own = self._contexts.__dict__
+        key = f"{stream} {device}"
+        if key not in own:
+            own[key] = self._make_context(stream or _LEGACY_STREAM, device)
+        return own[key]
 
     def _make_context(self, stream: int, device: int) -> Any:
         raise NotImplementedError
