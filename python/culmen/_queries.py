@@ -83,7 +83,8 @@ def by_name(weights: Any) -> Any:
 def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     """float64 [queries, attributes], row-major. Columns with names are matched by name; attributes not named get 0."""
     if np.ma.is_masked(weights):
-        raise InvalidArgument("a weight has no value")
+        query = np.ma.getmaskarray(weights).reshape(len(weights), -1).any(axis=1).argmax()
+        raise InvalidArgument(f"query {query}: a weight has no value")
     if isinstance(weights, (list, tuple)) and any(isinstance(row, Mapping) for row in weights):
         if not all(isinstance(row, Mapping) for row in weights):
             raise InvalidArgument("the queries of a list are all dicts, or all of one number an attribute")

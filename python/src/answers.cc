@@ -155,6 +155,12 @@ ManyAnswers search_each(const AnyIndex& index, const EachQuery& each, const Sear
   return many_of(answers, version);
 }
 
+// An answer is rows of a version of an index, which stays in this process.
+nb::object refuse_pickling(nb::handle /*self*/) {
+  throw nb::type_error(
+      "an answer is not pickled: send to_dict(), or a table that to_pandas() and to_arrow() make");
+}
+
 }  // namespace
 
 std::optional<AnswerArrays> arrays_of(const Out& out) {
@@ -233,6 +239,7 @@ std::vector<Query> queries_of(const MatrixQuery& query, std::size_t width, std::
 void bind_answers(nb::module_& module) {
   // Arrays own what they point to.
   nb::class_<SearchResult>(module, "Answer")
+      .def("__reduce__", refuse_pickling)
       .def("__len__", [](const SearchResult& result) { return result.hits.size(); })
       .def_prop_ro(
           "ids",
@@ -254,6 +261,7 @@ void bind_answers(nb::module_& module) {
       .def_prop_ro("stats", [](const SearchResult& result) { return report(result.stats); });
 
   nb::class_<ManyAnswers>(module, "ManyAnswers")
+      .def("__reduce__", refuse_pickling)
       .def("__len__", [](const ManyAnswers& many) { return many.answers.num_queries; })
       .def_prop_ro(
           "ids",

@@ -1,6 +1,7 @@
 """An index's life: directories, changes, readers, threads, Ctrl-C."""
 
 import contextlib
+import copy
 import functools
 import io
 import os
@@ -389,9 +390,22 @@ def test_is_not_pickled_nor_made_by_hand():
     index = culmen.Index.build({"a": [1.0]})
     with pytest.raises(TypeError, match="save"):
         pickle.dumps(index)
+    for weights in ([1.0], [[1.0]]):
+        with pytest.raises(TypeError, match="to_pandas"):
+            pickle.dumps(index.search(weights))
+        assert copy.copy(index.search(weights)).ids.tolist() == index.search(weights).ids.tolist()
     for make in (culmen.Index, culmen.ShardedIndex, lambda: culmen.Index({"a": [1.0]}, id="a")):
         with pytest.raises(TypeError, match="Index.build"):
             make()
+
+
+def test_a_masked_weight_names_its_query():
+    index = culmen.Index.build(np.ones((9, 3), dtype=np.float32))
+    weights = np.ma.masked_array(np.ones((4, 3)), mask=np.zeros((4, 3)))
+    assert index.search(weights, 1).ids.tolist() == [[0]] * 4
+    weights.mask[2, 1] = True
+    with pytest.raises(culmen.InvalidArgument, match="query 2: a weight has no value"):
+        index.search(weights, 1)
 
 
 def test_representations_are_worth_reading():
