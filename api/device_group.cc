@@ -221,9 +221,9 @@ class DeviceGroup::Impl {
   SearchResult search_in_shards(const std::vector<MirrorView>& views, const Query& query,
                                 const SearchCall& call, Clock::time_point start) {
     if (query.per && call.full_groups == nullptr)
-      return search_by_pages(query, call, *views.front().snapshot,
-                             [&](const Query& page, const SearchCall& of_page) {
-                               return search_in_shards(views, page, of_page, start);
+      return search_by_pages(query, *views.front().snapshot,
+                             [&](const Query& page, const std::vector<GroupKey>& full) {
+                               return search_in_shards(views, page, {call.engine, call.watch, &full}, start);
                              });
     std::vector<std::unique_ptr<IndexCopy::Started>> started(members_.size());
     std::vector<std::vector<SearchResult>> parts(members_.size());

@@ -18,15 +18,15 @@ class Pages {
   Pages(const Query& query, const Snapshot& snapshot)
       : query_(query), snapshot_(snapshot), resolved_(resolve(query, snapshot)) {}
 
-  SearchResult answer(const SearchCall& call, const SearchPage& search) {
-    SearchCall of_page = call;
-    of_page.full_groups = &full_;
+  SearchResult answer(const SearchPage& search) {
     Query page = query_;
     page.after.reset();  // rows before the cursor count
+    const std::size_t longest = std::max(kLongestPage, resolved_.k);
+    std::size_t rows = std::min(kFirstPage + 2 * resolved_.k, longest);
     SearchResult answer;
-    for (std::size_t rows = kFirstPage + 2 * resolved_.k;; rows *= 2) {
-      if (query_.k) page.k = std::min(rows, std::max(kLongestPage, resolved_.k));
-      SearchResult found = search(page, of_page);
+    for (;; rows = std::min(2 * rows, longest)) {
+      if (query_.k) page.k = rows;
+      SearchResult found = search(page, full_);
       take(found.hits);
       found.stats += answer.stats;
       const std::size_t num_found = found.hits.size();
@@ -61,9 +61,8 @@ class Pages {
 
 }  // namespace
 
-SearchResult search_by_pages(const Query& query, const SearchCall& call, const Snapshot& snapshot,
-                             const SearchPage& search) {
-  return Pages(query, snapshot).answer(call, search);
+SearchResult search_by_pages(const Query& query, const Snapshot& snapshot, const SearchPage& search) {
+  return Pages(query, snapshot).answer(search);
 }
 
 }  // namespace culmen

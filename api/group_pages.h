@@ -1,17 +1,22 @@
-// Query::per on devices, whose searches cannot count: page after page, without the groups that have all their rows.
+// Query::per by searches that cannot count, as those of devices: page after page, without the groups that have all their
+// rows.
 #pragma once
 
 #include <functional>
+#include <vector>
 
-#include "api/index_copy.h"
+#include "culmen/query.h"
+#include "culmen/search.h"
+#include "index/snapshot.h"
+#include "query/row_groups.h"
 
 namespace culmen {
 
-// Answers a query without `per` counts: rows of SearchCall::full_groups are left out.
-using SearchPage = std::function<SearchResult(const Query&, const SearchCall&)>;
+// Answers a query as if it had no `per`, without the rows of groups that are full; those are ascending.
+using SearchPage = std::function<SearchResult(const Query&, const std::vector<GroupKey>& full)>;
 
-// All pages are of this version. Costs one search if groups are mixed, and at most one for each group that fills.
-SearchResult search_by_pages(const Query& query, const SearchCall& call, const Snapshot& snapshot,
-                             const SearchPage& search);
+// All pages are of this version. Costs one search if groups are mixed, and at most one for each group that fills. Throws
+// InvalidArgument.
+SearchResult search_by_pages(const Query& query, const Snapshot& snapshot, const SearchPage& search);
 
 }  // namespace culmen

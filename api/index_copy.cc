@@ -115,8 +115,8 @@ SearchResult IndexCopy::search(const MirrorView& view, const Query& query, const
   const FloatingPointScope floating_point;
   if (query.per && call.full_groups == nullptr) {
     SearchResult result =
-        search_by_pages(query, call, *view.snapshot, [&](const Query& page, const SearchCall& of_page) {
-          return search(view, page, of_page, Clock::now());
+        search_by_pages(query, *view.snapshot, [&](const Query& page, const std::vector<GroupKey>& full) {
+          return search(view, page, {call.engine, call.watch, &full}, Clock::now());
         });
     result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
     return result;
