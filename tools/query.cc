@@ -93,8 +93,8 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
           "What is added to the score besides the weights, as in \"2 * near(price, 100) + log1p(reviews)\n"
           "- 0.5 * [brand = 'Sony']\": functions of a column, near(column, value), decay(column, origin,\n"
           "scale[, linear|exp|gauss]), log, log1p, sqrt and saturate(column, half), and conditions in\n"
-          "brackets, as for --where. Rows without a value that the functions take are left out. On a GPU not "
-          "with the engine gta")
+          "brackets, as for --where. Rows without a value that the functions take are left out.\n"
+          "On a GPU not with the engine gta")
       ->type_name("TERMS")
       ->group("Query");
 }
