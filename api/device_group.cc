@@ -267,8 +267,10 @@ class DeviceGroup::Impl {
     std::vector<SearchResult> together = search_shards(views, others, call);
     if (others.size() == queries.size()) return together;
     std::vector<SearchResult> results;
-    for (auto next = together.begin(); const Query& query : queries)
+    for (auto next = together.begin(); const Query& query : queries) {
       results.push_back(query.per ? search_in_shards(views, query, call, Clock::now()) : std::move(*next++));
+      if (query.per) count_answered(call.watch, members_.size());
+    }
     return results;
   }
 

@@ -88,15 +88,18 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, const 
     cuda::keep_on_device(ids_.data(), ids_.size());
     cuda::check(cudaDeviceSynchronize());  // before uses on other streams
   }
+  // Fields, which are allocated later, come before what is derived.
+  const std::size_t of_fields = fields.nodes + (rows_on_host() ? 0 : fields.leaves);
   if (shape_.num_attributes >= kMinHalfAttributes) {
-    make_half_rows(snapshot, slots, part_on_top);
+    make_half_rows(snapshot, slots, of_fields, part_on_top);
   } else {
-    make_codes(snapshot, slots, part_on_top);
+    make_codes(snapshot, slots, of_fields, part_on_top);
   }
 }
 
-void SlotArrays::make_half_rows(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top) {
-  if (!fits(slots.leaves * (half_leaf_bytes(shape_) + sizeof(HalfLeaf)))) return;
+void SlotArrays::make_half_rows(const Snapshot& snapshot, const SlotCounts& slots, std::size_t of_others,
+                                std::size_t part_on_top) {
+  if (!fits(slots.leaves * (half_leaf_bytes(shape_) + sizeof(HalfLeaf)) + of_others)) return;
   const auto for_leaves = [&](std::size_t each) {
     return make_buffer(slots.leaves, snapshot.arena->leaf_capacity(), each, cuda::Memory::device,
                        part_on_top);
@@ -117,9 +120,10 @@ void SlotArrays::make_half_rows(const Snapshot& snapshot, const SlotCounts& slot
   half_.stride = half_stride(shape_.num_attributes);
 }
 
-void SlotArrays::make_codes(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top) {
+void SlotArrays::make_codes(const Snapshot& snapshot, const SlotCounts& slots, std::size_t of_others,
+                            std::size_t part_on_top) {
   const std::size_t each = code_leaf_bytes(shape_);
-  if (!fits(slots.leaves * each)) return;
+  if (!fits(slots.leaves * each + of_others)) return;
   code_bytes_ =
       make_buffer(slots.leaves, snapshot.arena->leaf_capacity(), each, cuda::Memory::device, part_on_top);
   codes_ = {reinterpret_cast<std::uint32_t*>(code_bytes_.data()),

@@ -53,9 +53,11 @@ class SlotArrays {
   std::byte* ids() const { return ids_.data(); }
 
  private:
-  // Of a table of kMinHalfAttributes and more, and of all others; if there is room.
-  void make_half_rows(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top);
-  void make_codes(const Snapshot& snapshot, const SlotCounts& slots, std::size_t part_on_top);
+  // Of a table of kMinHalfAttributes and more, and of all others; if there is room, beside so many bytes of others.
+  void make_half_rows(const Snapshot& snapshot, const SlotCounts& slots, std::size_t of_others,
+                      std::size_t part_on_top);
+  void make_codes(const Snapshot& snapshot, const SlotCounts& slots, std::size_t of_others,
+                  std::size_t part_on_top);
 
   DeviceMemory memory_;
   LeafShape shape_;
