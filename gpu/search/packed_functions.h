@@ -68,11 +68,12 @@ struct PackedPage {
 // its attributes; the terms of its plan, and of that under caps; weights of categories; values of full groups, ascending;
 // and predicates.
 struct PackedFunctions {
-  double joint_base, capped_joint_base;  // infinity: there is no such plan
+  double joint_base = HUGE_VAL, capped_joint_base = HUGE_VAL;  // infinity: there is no such plan
   PackedPage page;
-  std::uint32_t num_functions, num_joint_functions, num_joint_attributes, num_joint_terms,
-      num_capped_joint_terms, num_weights;
-  std::uint32_t filter_at;  // as PackedFunction::predicate_at: what ranges leave open
+  std::uint32_t num_functions = 0, num_joint_functions = 0, num_joint_attributes = 0, num_joint_terms = 0,
+                num_capped_joint_terms = 0, num_weights = 0;
+  std::uint32_t filter_at =
+      PackedFunction::kEveryRow;  // as PackedFunction::predicate_at: what ranges leave open
 
   CULMEN_HOST_DEVICE const PackedFunction* functions() const {
     return reinterpret_cast<const PackedFunction*>(this + 1);
