@@ -156,7 +156,7 @@ ManyAnswers search_each(const AnyIndex& index, const EachQuery& each, const Sear
 }
 
 // An answer is rows of a version of an index, which stays in this process.
-nb::object refuse_pickling(nb::handle /*self*/) {
+nb::tuple refuse_pickling(nb::handle /*self*/) {
   throw nb::type_error(
       "an answer is not pickled: send to_dict(), or a table that to_pandas() and to_arrow() make");
 }
