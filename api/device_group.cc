@@ -68,11 +68,12 @@ class DeviceGroup::Impl {
     return count;
   }
 
-  std::optional<RowRank> rank_of(const Query& query, const auto& id, Watch* watch) {
-    if (members_.hold_parts()) return rank_in_shards(query, id, watch);
+  std::optional<RowRank> rank_of(const Query& query, const auto& id, const SearchOptions& options) {
+    Watch watch(options, 1);
+    if (members_.hold_parts()) return rank_in_shards(query, id, watch.if_any());
     std::optional<RowRank> rank;
     on_one([&](const IndexCopy& copy, const MirrorView& view) {
-      rank = copy.rank_of(view, query, is_id(id, *view.snapshot), watch);
+      rank = copy.rank_of(view, query, is_id(id, *view.snapshot), watch.if_any());
     });
     return rank;
   }
@@ -476,17 +477,13 @@ std::uint64_t DeviceGroup::count_above(const Query& query, double score, const S
 std::optional<RowRank> DeviceGroup::rank_of(const Query& query, std::int64_t id,
                                             const SearchOptions& options) const {
   check_device_search(options);
-  Impl& group = held_by(impl_, kKind);
-  Watch watch(options, 1);
-  return group.rank_of(query, id, watch.if_any());
+  return held_by(impl_, kKind).rank_of(query, id, options);
 }
 
 std::optional<RowRank> DeviceGroup::rank_of(const Query& query, std::string_view text,
                                             const SearchOptions& options) const {
   check_device_search(options);
-  Impl& group = held_by(impl_, kKind);
-  Watch watch(options, 1);
-  return group.rank_of(query, text, watch.if_any());
+  return held_by(impl_, kKind).rank_of(query, text, options);
 }
 
 GroupContext DeviceGroup::make_context(const GroupContextOptions& options) const {

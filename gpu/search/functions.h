@@ -1,6 +1,5 @@
-// Goes through packed functions: what they add to the score of a row, and at most to a bound of some rows; and which rows are
-// on the page that is asked for. Plain C++, for the
-// device and for tests on the host.
+// Goes through packed functions: what they add to the score of a row, and at most to a bound of some rows; and which rows the
+// page of a query has. Plain C++, for the device and for tests on the host.
 #pragma once
 
 #include <cmath>

@@ -84,7 +84,8 @@ PackedJoint pack(const JointAttribute& attribute) {
   return packed;
 }
 
-PackedPage page_of(const ResolvedQuery& query) {
+// full: gets the values of groups that are full.
+PackedPage page_of(const ResolvedQuery& query, std::vector<std::int64_t>& full) {
   PackedPage page;
   if (query.after) {
     page.after_score = query.after->score;
@@ -94,7 +95,12 @@ PackedPage page_of(const ResolvedQuery& query) {
     page.groups =
         query.groups->is_attribute ? PackedPage::Groups::of_attribute : PackedPage::Groups::of_field;
     page.column = query.groups->column;
+    for (const GroupKey& group : query.groups->full) {
+      if (group.is_missing) page.misses_too = 1;
+      if (!group.is_missing) full.push_back(group.value);
+    }
   }
+  page.num_full = static_cast<std::uint32_t>(full.size());
   return page;
 }
 
@@ -141,14 +147,8 @@ std::vector<std::byte> pack_functions(const ResolvedQuery& query, std::span<cons
     }
   }
   const std::uint32_t filter_at = packer.append(pack_predicate(query.filter));
-  PackedPage page = page_of(query);
   std::vector<std::int64_t> full;
-  if (query.groups)
-    for (const GroupKey& group : query.groups->full) {
-      if (group.is_missing) page.misses_too = 1;
-      if (!group.is_missing) full.push_back(group.value);
-    }
-  page.num_full = static_cast<std::uint32_t>(full.size());
+  const PackedPage page = page_of(query, full);
   const auto size_of = [](const auto& items) { return static_cast<std::uint32_t>(items.size()); };
   const PackedFunctions header = {.joint_base = base,
                                   .capped_joint_base = capped_base,

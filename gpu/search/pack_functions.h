@@ -1,4 +1,4 @@
-// Packs the terms of a ResolvedQuery for kernels, and which page is asked for.
+// Packs for kernels the terms of a ResolvedQuery, and the page that it wants.
 #pragma once
 
 #include <cstddef>

@@ -125,8 +125,8 @@ __device__ int lane_of_rank(std::uint32_t key, MinId&& min_id, int rank, int lan
   }
 }
 
-// Nodes and leaves with bounds above this are not chosen first. What scores more than the cursor of a page is on earlier
-// pages: below nodes whose bounds are no higher, the first rows of this page are.
+// Nodes with bounds above this are not chosen first: of a page, the score of its cursor. Most rows below them are on earlier
+// pages, and so give no k-th score bound.
 template <QueryKind kKind>
 __device__ double most_to_begin_with(QueryRef query) {
   if constexpr (kKind == QueryKind::with_functions) return query.functions()->page.after_score;

@@ -57,8 +57,8 @@ struct Query {
   // are the one long answer.
   std::optional<Cursor> after = {};
   // The best rows of each group alone count, inside of the search: k rows come back if there are so many. Those of pages
-  // before `after` count, too. On a GPU that is one search, and at most one more for each
-  // group that fills, and for each 1,024 rows before `after`.
+  // before `after` count, too. On a GPU that is one search, and at most one more for each group that fills, and for each
+  // 1,024 rows before `after`.
   std::optional<RowsPer> per = {};
 };
 

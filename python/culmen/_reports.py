@@ -16,9 +16,7 @@ class SearchStats:
     engine: str  #: the engine that answered; "auto" if none did, as ids were looked up
     rows_in_index: int
     rows_scored: int
-    rows_by_codes: (
-        int  #: rows whose codes were read, to see which to score; on a GPU, in a scan, and in a batch's sweep
-    )
+    rows_by_codes: int  #: rows whose codes were read, to see which to score; on a GPU, in a scan or a sweep
     leaves_visited: int  #: leaves whose rows were scored
     nodes_visited: int  #: inner nodes whose children's bounds were computed
     bounds_computed: int

@@ -8,6 +8,7 @@
 #include <nanobind/stl/variant.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "answers.h"
@@ -39,15 +40,6 @@ GroupContext make_group_context(const GroupCopy& copy, std::uintptr_t stream, in
 }
 
 template <typename Copy>
-SearchResult search(const Copy& copy, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
-                    std::optional<double> min_score, std::string_view scale, std::string_view missing,
-                    std::string_view terms, std::string_view engine) {
-  const Query query = query_of(copy.index, weights, k, where, min_score, scale, missing, terms);
-  const GilReleased released;
-  return copy.on_gpu.search(query, {.engine = parse_engine(engine), .on_progress = watched()});
-}
-
-template <typename Copy>
 SearchResult search_page(const Copy& copy, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                          std::optional<double> min_score, std::string_view scale, std::string_view missing,
                          std::string_view terms, std::string_view engine, const GivenAfter& after,
@@ -56,6 +48,14 @@ SearchResult search_page(const Copy& copy, nb::handle weights, std::optional<std
   set_page(after, per, query);
   const GilReleased released;
   return copy.on_gpu.search(query, {.engine = parse_engine(engine), .on_progress = watched()});
+}
+
+template <typename Copy>
+SearchResult search(const Copy& copy, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
+                    std::optional<double> min_score, std::string_view scale, std::string_view missing,
+                    std::string_view terms, std::string_view engine) {
+  return search_page(copy, weights, k, where, min_score, scale, missing, terms, engine, std::nullopt,
+                     std::nullopt);
 }
 
 BatchAnswers padded(const std::vector<SearchResult>& results, const Index& index) {

@@ -5,8 +5,8 @@ The score is one expression of SQL, by the contract: the chain of fma over weigh
 are compared to the last bit, whatever is rounded. Only `why`, which the contract lets round, is compared with a
 tolerance.
 
-CULMEN_TEST_CASES is the number of random questions. Each is asked in all shapes; a quarter use each scale, and half
-have terms. CULMEN_TEST_SEED runs one table again, as a failure names it.
+CULMEN_TEST_CASES is the number of random questions. Each question is asked in all shapes. A quarter of them use each
+scale, and half of them have terms. CULMEN_TEST_SEED runs one table again, as a failure names it.
 """
 
 import decimal
