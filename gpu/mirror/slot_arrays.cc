@@ -64,7 +64,8 @@ std::size_t half_leaf_bytes(const LeafShape& shape) {
 }
 
 std::size_t code_leaf_bytes(const LeafShape& shape) {
-  return code_stride(shape.leaf_rows) * num_code_words_of_row(shape.num_attributes) * sizeof(std::uint32_t);
+  return std::size_t{code_stride(shape.leaf_rows)} * num_code_words_of_row(shape.num_attributes) *
+         sizeof(std::uint32_t);
 }
 
 }  // namespace
