@@ -18,6 +18,7 @@
 #include "api/handle.h"
 #include "api/row_rank.h"
 #include "api/shard_answers.h"
+#include "base/elapsed.h"
 #include "base/floating_point_scope.h"
 #include "base/worker.h"
 #include "culmen/error.h"
@@ -48,7 +49,7 @@ class DeviceGroup::Impl {
     const Clock::time_point start = Clock::now();
     if (members_.hold_parts()) {
       SearchResult result = search_in_shards(members_.views_of(members_.everyone()), query, call, start);
-      result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+      result.stats.elapsed_us = microseconds_since(start);
       return result;
     }
     SearchResult result;

@@ -8,6 +8,7 @@
 #include "api/batch_answers.h"
 #include "api/group_pages.h"
 #include "api/row_rank.h"
+#include "base/elapsed.h"
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
 #include "culmen/error.h"
@@ -118,7 +119,7 @@ SearchResult IndexCopy::search(const MirrorView& view, const Query& query, const
         search_by_pages(query, *view.snapshot, [&](const Query& page, const std::vector<GroupKey>& full) {
           return search(view, page, {call.engine, call.watch, &full}, Clock::now());
         });
-    result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    result.stats.elapsed_us = microseconds_since(start);
     return result;
   }
   const cuda::DeviceScope scope(device_);
@@ -137,8 +138,7 @@ SearchResult IndexCopy::finish(Started& started) const {
   const cuda::DeviceScope scope(device_);
   SearchResult& result = started.result_;
   if (started.running_) result.hits = started.running_->finish(result.stats);
-  const std::chrono::duration<double, std::micro> elapsed = Clock::now() - started.start_;
-  result.stats.elapsed_us = elapsed.count();
+  result.stats.elapsed_us = microseconds_since(started.start_);
   return std::move(result);
 }
 

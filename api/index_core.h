@@ -162,13 +162,23 @@ class Index::Core {
                       const SearchOptions& options, SearchResult& result);
   std::vector<std::uint64_t> find_logged_rows(const Snapshot& version, std::span<const std::int64_t> ids,
                                               bool& by_id_map);
-  // Answers queries by one pass over all rows, if the planner prefers it. Returns for each whether it was answered, or
-  // nothing if none was. Runs in the caller's arena.
+  // `base`: the answer of the base of a version with LoggedRows.
+  SearchResult with_rows_beside(const SearchResult& base, ResolvedQuery& of_rows,
+                                std::shared_ptr<const Snapshot> version, std::size_t k,
+                                const SearchOptions& options);
+  // Answers queries by one pass over all rows or one walk through the tree, if the planner prefers it. Returns for each
+  // whether it was answered, or nothing if none was. Runs in the caller's arena.
   std::vector<std::uint8_t> search_together(const std::shared_ptr<const Snapshot>& snapshot,
                                             std::size_t num_queries,
                                             const std::function<Query(std::size_t)>& query_of,
                                             const SearchOptions& options, Watch* watch,
                                             const std::function<void(std::size_t, SearchResult)>& take);
+  void pass_together(const std::shared_ptr<const Snapshot>& snapshot, std::size_t num_queries,
+                     const std::function<Query(std::size_t)>& query_of, const SearchOptions& options,
+                     Watch* watch, const std::function<void(std::size_t, SearchResult)>& take);
+  void walk_together(const std::shared_ptr<const Snapshot>& version, std::size_t num_queries,
+                     const std::function<Query(std::size_t)>& query_of, const SearchOptions& options,
+                     Watch* watch, const std::function<void(std::size_t, SearchResult)>& take);
   std::vector<Hit> look_up(const ResolvedQuery& query, std::span<const std::int64_t> ids,
                            SearchResult& result, const SearchOptions& options);
   std::vector<Hit> run_engine(const ResolvedQuery& query, SearchResult& result, const SearchOptions& options);

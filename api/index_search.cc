@@ -7,10 +7,10 @@
 #include "api/handle.h"
 #include "api/index_core.h"
 #include "api/row_rank.h"
+#include "base/elapsed.h"
 #include "base/floating_point_scope.h"
 #include "base/text_id.h"
 #include "cpu/bounded.h"
-#include "cpu/byte_pass.h"
 #include "cpu/count_rows.h"
 #include "cpu/gta.h"
 #include "cpu/listed_rows.h"
@@ -20,7 +20,6 @@
 #include "planner/automatic.h"
 #include "planner/explain.h"
 #include "planner/planner.h"
-#include "planner/shared_pass.h"
 #include "planner/speed_factor.h"
 #include "query/bound_plan.h"
 #include "query/few_ids.h"
@@ -44,10 +43,6 @@ std::optional<DeviceCosts> device_costs() {
     return measured;
   }();
   return costs;
-}
-
-double microseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
 }  // namespace
@@ -91,42 +86,6 @@ std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResul
   }
   if (const FewIds ids = few_ids_of(query)) return look_up(query, *ids, result, options);
   return search_automatic(s, query, options.num_threads, stats);
-}
-
-std::vector<std::uint8_t> Index::Core::search_together(
-    const std::shared_ptr<const Snapshot>& snapshot, std::size_t num_queries,
-    const std::function<Query(std::size_t)>& query_of, const SearchOptions& options, Watch* watch,
-    const std::function<void(std::size_t, SearchResult)>& take) {
-  if (options.engine != Engine::automatic || snapshot->logged != nullptr || !may_pass(*snapshot, num_queries))
-    return {};
-  const Clock::time_point start = Clock::now();
-  const auto resolved = [&](std::size_t q) -> std::optional<ResolvedQuery> {
-    try {
-      ResolvedQuery query = resolve(query_of(q), *snapshot, options.statistics);
-      if (query.after || query.groups) return std::nullopt;  // which the pass does not know
-      query.watch = watch;
-      if (!query.functions.empty()) return std::nullopt;  // the pass multiplies weights alone
-      return query;
-    } catch (const Error&) {
-      return std::nullopt;  // searched alone, it throws the error
-    }
-  };
-  const std::vector<double> weights = usual_weights(*snapshot, num_queries, resolved);
-  const std::shared_ptr<const cpu::ByteTable> codes = derived_->codes.find(snapshot);
-  if (!prefers_pass(*snapshot, num_queries, resolved, codes != nullptr && codes->suit(weights))) return {};
-  std::vector<std::uint8_t> answered(num_queries);
-  cpu::pass_in_bytes(*snapshot, *codes_of(snapshot, weights), num_queries, resolved,
-                     [&](std::size_t q, std::vector<Hit> hits, const SearchStats& stats) {
-                       SearchResult result;
-                       result.hits = std::move(hits);
-                       result.stats = stats;
-                       result.snapshot = snapshot;
-                       result.stats.rows_in_index = snapshot->num_rows;
-                       result.stats.elapsed_us = microseconds_since(start);
-                       answered[q] = 1;
-                       take(q, std::move(result));
-                     });
-  return answered;
 }
 
 std::vector<Hit> Index::Core::look_up(const ResolvedQuery& query, std::span<const std::int64_t> ids,

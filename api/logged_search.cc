@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/index_core.h"
+#include "base/elapsed.h"
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
 #include "cpu/bounded.h"
@@ -72,7 +73,7 @@ SearchResult Index::Core::search_logged(const std::shared_ptr<const Snapshot>& v
   const bool is_joint = by_bounds && !looks_up && (k < cpu::kLargeJointK || query.min_score);
   if (!is_joint || !search_jointly(of_base, of_rows, k, result))
     search_in_turn(of_base, of_rows, k, options, result);
-  result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  result.stats.elapsed_us = microseconds_since(start);
   return result;
 }
 
@@ -96,23 +97,34 @@ bool Index::Core::search_jointly(const ResolvedQuery& of_base, const ResolvedQue
 void Index::Core::search_in_turn(const ResolvedQuery& of_base, ResolvedQuery& of_rows, std::size_t k,
                                  const SearchOptions& options, SearchResult& result) {
   const LoggedRows& logged = *result.snapshot->logged;
-  SearchResult base, rows;
+  SearchResult base;
   base.snapshot = logged.base;
-  rows.snapshot = logged.rows;
-  base.stats.engine = rows.stats.engine = result.stats.engine;
+  base.stats.engine = result.stats.engine;
   if (!of_base.filter.is_nothing()) base.hits = run_engine(of_base, base, options);
+  const SearchStats before = result.stats;
+  result = with_rows_beside(base, of_rows, result.snapshot, k, options);
+  result.stats += before;
+  result.stats.rows_in_index = before.rows_in_index;
+}
+
+SearchResult Index::Core::with_rows_beside(const SearchResult& base, ResolvedQuery& of_rows,
+                                           std::shared_ptr<const Snapshot> version, std::size_t k,
+                                           const SearchOptions& options) {
+  const LoggedRows& logged = *version->logged;
+  SearchResult rows;
+  rows.snapshot = logged.rows;
+  rows.stats.engine = base.stats.engine;
   raise_floor(base.hits, k, of_rows);
   if (logged.rows->num_rows > 0 && !of_rows.filter.is_nothing())
     rows.hits = run_engine(of_rows, rows, options);
   renumber(logged, rows.hits);
+  SearchResult result;
+  result.snapshot = std::move(version);
   result.hits = merged(base.hits, rows.hits, k);
-  const std::uint64_t rows_in_index = result.stats.rows_in_index;
-  result.stats += base.stats;
+  result.stats = base.stats;
   result.stats += rows.stats;
-  result.stats.engine = base.stats.engine;
-  result.stats.by_id_map = base.stats.by_id_map;
   result.stats.scan_fallback = base.stats.scan_fallback || rows.stats.scan_fallback;
-  result.stats.rows_in_index = rows_in_index;
+  return result;
 }
 
 double Index::Core::logged_bound(const std::shared_ptr<const Snapshot>& version, const Query& query,

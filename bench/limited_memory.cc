@@ -1,11 +1,12 @@
 // Searches of an index that may keep little of what it reads (OpenOptions::max_memory).
 //
-//   limited_memory DIRECTORY [--max-memory=MIB] [--k=K] [--questions=Q] [--threads=1,16]
+//   limited_memory DIRECTORY [--max-memory=MIB] [--k=K] [--questions=Q] [--batch=B] [--threads=1,16]
 //
 // Opens the index in DIRECTORY with a limit of MIB (by default none) and searches it for the K best rows (16) by Q
 // random weights (200) of both signs, all different: on each number of threads, one search a thread. A line for each:
-// quantiles of a search's milliseconds, searches a second, and the leaves and nodes that one visits. Then the memory that the
-// process has in use, and random reads a second of 4 KiB of the file of leaves, by as many threads.
+// quantiles of a search's milliseconds, searches a second, and the leaves and nodes that one visits; and one for B other
+// questions (none) in one call. Then the memory that the process has in use, and random reads a second of 4 KiB of the file of
+// leaves, by as many threads.
 //
 // The page cache is the system's: drop it first, and run in a memory cgroup, to see a table that does not fit.
 #include <fcntl.h>
@@ -35,6 +36,7 @@ struct Settings {
   std::uint64_t max_memory = 0;  // MiB
   std::size_t k = 16;
   std::size_t questions = 200;
+  std::size_t batch = 0;
   std::vector<std::size_t> threads = {1};
 };
 
@@ -80,6 +82,25 @@ void search(const Index& index, const Settings& settings, std::size_t threads, s
       static_cast<unsigned long long>(nodes / settings.questions));
 }
 
+// One call with all questions.
+void search_together(const Index& index, const Settings& settings, std::size_t threads, std::size_t first) {
+  const std::size_t dims = index.info().attributes.size();
+  std::vector<Query> queries;
+  for (std::size_t q = 0; q < settings.batch; ++q)
+    queries.push_back({.weights = weights_of(first + q, dims), .k = settings.k});
+  const double start = now_us();
+  const std::vector<SearchResult> results = index.search(queries, {.num_threads = static_cast<int>(threads)});
+  const double milliseconds = (now_us() - start) / 1e3;
+  std::uint64_t leaves = 0, nodes = 0;
+  for (const SearchResult& result : results) {
+    leaves += result.stats.leaves_visited;
+    nodes += result.stats.nodes_visited;
+  }
+  std::printf("%2zu threads: a batch of %zu in %.0f ms; %llu leaves, %llu nodes a question\n", threads,
+              settings.batch, milliseconds, static_cast<unsigned long long>(leaves / settings.batch),
+              static_cast<unsigned long long>(nodes / settings.batch));
+}
+
 std::string resident_memory() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -112,6 +133,7 @@ Settings settings_of(int argc, char** argv) {
     const std::string argument = argv[i];
     if (take_flag(argument, "--max-memory=", settings.max_memory) ||
         take_flag(argument, "--k=", settings.k) || take_flag(argument, "--questions=", settings.questions) ||
+        take_flag(argument, "--batch=", settings.batch) ||
         take_flag(argument, "--threads=", settings.threads))
       continue;
     if (argument.starts_with("--") || !settings.directory.empty()) {
@@ -130,6 +152,8 @@ int run(const Settings& settings) {
   for (const std::size_t threads : settings.threads) {
     search(index, settings, threads, first);
     first += settings.questions;
+    if (settings.batch > 0) search_together(index, settings, threads, first);
+    first += settings.batch;
   }
   std::printf("most memory in use: %s\n", resident_memory().c_str());
   for (const std::size_t threads : settings.threads) read_at_random(settings, threads);

@@ -439,8 +439,7 @@ bool is_for_pass(const ResolvedQuery& query, const Snapshot& snapshot) {
 }
 
 void pass_in_bytes(const Snapshot& snapshot, const ByteTable& table, std::size_t num_questions,
-                   const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of,
-                   const std::function<void(std::size_t, std::vector<Hit>, const SearchStats&)>& give) {
+                   const QuestionOf& query_of, const GiveAnswer& give) {
   const auto threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
   const std::size_t of_tile =
       std::clamp<std::size_t>(num_questions / (4 * threads), simd::kByteQuestions, kMostOfTile);

@@ -17,13 +17,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <vector>
 
 #include "cpu/byte_table.h"
-#include "culmen/search.h"
+#include "cpu/questions.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
 
@@ -33,10 +29,8 @@ namespace culmen::cpu {
 // table.
 bool is_for_pass(const ResolvedQuery& query, const Snapshot& snapshot);
 
-// Answers the questions for which is_for_pass() holds. query_of(q) returns a question, or nothing to leave it out. Uses all
-// threads of the caller's arena, and calls give(q, hits, stats) from several of them, unless question q has given up.
+// Answers the questions for which is_for_pass() holds, but for those that give up. Uses all threads of the caller's arena.
 void pass_in_bytes(const Snapshot& snapshot, const ByteTable& table, std::size_t num_questions,
-                   const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of,
-                   const std::function<void(std::size_t, std::vector<Hit>, const SearchStats&)>& give);
+                   const QuestionOf& query_of, const GiveAnswer& give);
 
 }  // namespace culmen::cpu

@@ -74,6 +74,7 @@ class SlotCache {
 
   // Of memory, about: of what was read and is not given back.
   std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t most_bytes() const { return most_bytes_; }
 
  private:
   struct Group {

@@ -92,8 +92,13 @@ bool may_pass(const Snapshot& snapshot, std::size_t num_questions) {
          cpu::ByteTable::can_hold(snapshot);
 }
 
-bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
-                  const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of, bool has_codes) {
+bool prefers_walk(const Snapshot& snapshot, std::size_t num_questions) {
+  return snapshot.has_memory_limit() && num_questions > 1 &&
+         snapshot.tree_bytes() > snapshot.arena->cache()->most_bytes();
+}
+
+bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions, const cpu::QuestionOf& query_of,
+                  bool has_codes) {
   const std::size_t num_asked = std::min(kMostAsked, num_questions / kOfAsked);
   const std::vector<LeafLength> leaves =
       snapshot.layout.is_wide() ? leaves_by_length(snapshot) : std::vector<LeafLength>();
@@ -123,7 +128,7 @@ bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions,
 }
 
 std::vector<double> usual_weights(const Snapshot& snapshot, std::size_t num_questions,
-                                  const std::function<std::optional<ResolvedQuery>(std::size_t)>& query_of) {
+                                  const cpu::QuestionOf& query_of) {
   const std::size_t sample = std::min<std::size_t>(64, num_questions);
   if (!snapshot.layout.is_wide()) return {};
   std::vector<double> sizes(snapshot.attributes.size());

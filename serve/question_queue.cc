@@ -1,4 +1,5 @@
 #include "serve/question_queue.h"
+#include "base/elapsed.h"
 
 #include <algorithm>
 #include <utility>
@@ -117,9 +118,9 @@ QuestionQueue::Batch QuestionQueue::take() {
 }
 
 void QuestionQueue::took(Clock::time_point begin, std::size_t num_queries) {
-  const std::chrono::duration<double, std::micro> elapsed = Clock::now() - begin;
+  const double elapsed = microseconds_since(begin);
   const std::lock_guard lock(mutex_);
-  usual_us_ += (elapsed.count() / static_cast<double>(num_queries) - usual_us_) / kUsualOf;
+  usual_us_ += (elapsed / static_cast<double>(num_queries) - usual_us_) / kUsualOf;
 }
 
 void QuestionQueue::answer(Batch batch) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/elapsed.h"
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
 #include "cpu/bounded.h"
@@ -51,7 +52,7 @@ class Question {
     SearchResult result;
     result.stats = stats_;
     result.stats.rows_in_index = state_.statistics.num_rows;
-    result.stats.elapsed_us = std::chrono::duration<double, std::micro>(ShardClock::now() - start).count();
+    result.stats.elapsed_us = microseconds_since(start);
     result.snapshot = versions_.front();
     result.shard_snapshots = versions_;
     result.hits.assign(best_.begin(), best_.end());

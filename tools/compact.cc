@@ -6,6 +6,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/elapsed.h"
 #include "coding/any_index.h"
 #include "culmen/index.h"
 #include "tools/commands.h"
@@ -53,10 +54,10 @@ ExitCode run(const CompactArguments& arguments, bool quiet) {
   index.compact({.temp_directory = arguments.temp_directory});
   index.close();
   const Size after = {index.info(), bytes_on_disk(arguments.directory)};
-  const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+  const double elapsed = microseconds_since(start);
   if (quiet) return ExitCode::ok;
   say("{}: {}, compacted in {}\n", arguments.directory, counted(after.info.num_rows, "row"),
-      in_time(elapsed.count()));
+      in_time(elapsed));
   say("  before: {}\n  after:  {}\n", text(before), text(after));
   return ExitCode::ok;
 }

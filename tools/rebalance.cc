@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/elapsed.h"
 #include "culmen/sharded_index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
@@ -22,10 +23,10 @@ struct RebalanceArguments {
 ExitCode run(const RebalanceArguments& arguments, bool quiet) {
   const auto start = std::chrono::steady_clock::now();
   ShardedIndex::rebalance(arguments.directory, arguments.num_shards, {.num_threads = arguments.num_threads});
-  const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+  const double elapsed = microseconds_since(start);
   if (!quiet)
     say("{}: {}, written in {}\n", arguments.directory, counted(arguments.num_shards, "shard"),
-        in_time(elapsed.count()));
+        in_time(elapsed));
   return ExitCode::ok;
 }
 

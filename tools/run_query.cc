@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/elapsed.h"
 #include "base/scale_names.h"
 #include "coding/any_index.h"
 #include "coding/cursor_text.h"
@@ -266,7 +267,7 @@ void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, b
   if (arguments.profile) static_cast<void>(search(index, queries, options, arguments, quiet));
   const auto start = std::chrono::steady_clock::now();
   const std::vector<SearchResult> results = search(index, queries, options, arguments, quiet);
-  const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+  const double elapsed = microseconds_since(start);
   const IndexInfo info = index.info();
   Output out(arguments.output);  // after the search: a query that is refused touches no file
   const bool may_leave_out = arguments.output.empty() && !arguments.show;
@@ -274,7 +275,7 @@ void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, b
                 chosen_format(arguments), out, quiet);
   out.finish();
   if (arguments.profile) {
-    print_profile(results, elapsed.count());
+    print_profile(results, elapsed);
     SearchOptions planned = options;
     if (queries.size() > 1) planned.num_threads = 1;  // a batch searches each query on one thread
     if (index.sharded() == nullptr) print_prediction(index.columns(), queries, results, planned);

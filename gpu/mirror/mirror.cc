@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/elapsed.h"
 #include "base/lock_isolated.h"
 #include "culmen/error.h"
 #include "index/tree_height.h"
@@ -16,10 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 // Memory that cannot grow in place gets this part on top when it moves.
 constexpr std::size_t kPartOnTop = 4;
-
-double microseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 // Only a damaged directory has a taller tree; the engines' arrays end at kMaxLevels.
 void require_possible_height(const Snapshot& snapshot) {

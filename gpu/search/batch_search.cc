@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/elapsed.h"
 #include "base/floating_point_scope.h"
 #include "gpu/search/pack_functions.h"
 #include "gpu/search/pack_predicate.h"
@@ -127,9 +128,8 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
         static_cast<std::size_t>(query.num_bound_terms) + static_cast<std::size_t>(query.num_capped_terms),
         snapshot, result.stats);
   });
-  const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
-  for (const std::size_t q : positions)
-    results[q].stats.elapsed_us = elapsed.count() / static_cast<double>(count);
+  const double elapsed = microseconds_since(start);
+  for (const std::size_t q : positions) results[q].stats.elapsed_us = elapsed / static_cast<double>(count);
   pool_.give_back(std::move(workspace));
 }
 
