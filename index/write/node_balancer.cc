@@ -1,16 +1,21 @@
 #include "index/write/node_balancer.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace culmen {
 namespace {
 
-// A node with fewer children is merged with a neighbour or takes children from it.
+// Nodes that are filled, or make room, together.
+constexpr std::size_t kMostNeighbours = 4;
+// A node with fewer children is merged with neighbours where that saves a node.
+constexpr std::uint32_t kFewChildren = kFanOut * 3 / 4;
+// A node with fewer takes some from its neighbours in any case.
 constexpr std::uint32_t kMinChildren = kFanOut * 3 / 8;
-// A merged node has room for inserts, or the next one would split it again.
+// Merged nodes have room for inserts, or the next one would split one of them again.
 constexpr std::uint32_t kMaxMergedChildren = kFanOut - kFanOut / 8;
-// A neighbour of a full node that takes some of its children: then both have room for five.
-constexpr std::uint32_t kMaxRoomyChildren = kFanOut - 10;
+// Of a full node and neighbours that take some of its children: then all have room for five.
+constexpr std::uint32_t kMaxRoomyChildren = kFanOut - 5;
 
 }  // namespace
 
@@ -51,23 +56,8 @@ void NodeBalancer::insert_child(PageNumber parent, std::uint32_t position, std::
 // Of a full node. Without its neighbours nodes would be little more than half full after many inserts.
 void NodeBalancer::make_room(PageNumber page) {
   if (nodes_.is_root(page)) return split(page);
-  const NodeRef above = nodes_.node(nodes_.parent(page));
-  const std::uint32_t position = nodes_.position_in_parent(page);
-  const std::optional<std::uint32_t> roomy = roomy_neighbour(above, position);
-  if (!roomy) return split(page);
-  const PageNumber neighbour = nodes_.node_in(above.children()[*roomy]);
-  nodes_.know_children(neighbour);
-  nodes_.make_writable({neighbour});
-  *roomy > position ? even_out(page, neighbour) : even_out(neighbour, page);
-}
-
-std::optional<std::uint32_t> NodeBalancer::roomy_neighbour(NodeRef above, std::uint32_t position) const {
-  const auto is_roomy = [&](std::uint32_t child) {
-    return num_children(nodes_.node_in(above.children()[child])) <= kMaxRoomyChildren;
-  };
-  if (position + 1 < above.header().num_children && is_roomy(position + 1)) return position + 1;
-  if (position > 0 && is_roomy(position - 1)) return position - 1;
-  return std::nullopt;
+  const std::vector<PageNumber> pages = neighbours_that_fit(page, 0, kMaxRoomyChildren);
+  pages.empty() ? split(page) : share_out(pages, pages.size());
 }
 
 // Moves the upper half of the children to a new node after this one.
@@ -127,7 +117,7 @@ void NodeBalancer::remove_child(PageNumber parent, std::uint32_t slot) {
   bounds_.update_to_root(parent);
   if (nodes_.is_root(parent)) {
     lower_root();
-  } else if (node.header().num_children < kMinChildren) {
+  } else if (node.header().num_children < kFewChildren) {
     fill_up(parent);
   }
 }
@@ -146,55 +136,75 @@ void NodeBalancer::lower_root() {
   }
 }
 
-// Merges a node of few children with a neighbour, or evens out their children.
+// Saves a node where its children and those of some neighbours need one node less; else a node of very few takes some.
 void NodeBalancer::fill_up(PageNumber page) {
+  std::vector<PageNumber> pages = neighbours_that_fit(page, 1, kMaxMergedChildren);
+  if (!pages.empty()) return share_out(pages, pages.size() - 1);
+  if (num_children(page) >= kMinChildren) return;
+  pages = neighbours_that_fit(page, 0, kFanOut);
+  if (!pages.empty()) share_out(pages, pages.size());
+}
+
+// The node and others beside it, as few as have at most `most_of_each` children for each of them but `num_fewer`. Empty: too
+// many children, or no neighbours.
+std::vector<PageNumber> NodeBalancer::neighbours_that_fit(PageNumber page, std::size_t num_fewer,
+                                                          std::uint32_t most_of_each) const {
   const NodeRef above = nodes_.node(nodes_.parent(page));
-  const std::uint32_t position = nodes_.position_in_parent(page);
-  if (above.header().num_children == 1) return;
-  const bool with_next = position + 1 < above.header().num_children;
-  const PageNumber neighbour = nodes_.node_in(above.children()[with_next ? position + 1 : position - 1]);
-  nodes_.know_children(neighbour);
-  nodes_.make_writable({neighbour});
-  const PageNumber left = with_next ? page : neighbour, right = with_next ? neighbour : page;
-  if (num_children(left) + num_children(right) <= kMaxMergedChildren) {
-    merge(left, right);
-  } else {
-    even_out(left, right);
+  const std::size_t position = nodes_.position_in_parent(page), siblings = above.header().num_children;
+  for (std::size_t size = 2; size <= std::min(kMostNeighbours, siblings); ++size) {
+    const std::size_t last = std::min(position, siblings - size);
+    for (std::size_t first = position < size ? 0 : position - size + 1; first <= last; ++first) {
+      std::vector<PageNumber> pages;
+      std::size_t children = 0;
+      for (std::size_t i = first; i < first + size; ++i) {
+        pages.push_back(nodes_.node_in(above.children()[i]));
+        children += num_children(pages.back());
+      }
+      if (children <= (size - num_fewer) * most_of_each) return pages;
+    }
   }
+  return {};
 }
 
-void NodeBalancer::merge(PageNumber left, PageNumber right) {
-  append_columns(layout(), nodes_.writable(left), nodes_.node(right), 0, num_children(right));
-  update_min_id(nodes_.writable(left));
-  nodes_.adopt(left);
-  reshaped_.push_back(left);
-  bounds_.update_to_root(left);  // coding bounds again may have loosened them
-  remove_child(nodes_.parent(right), nodes_.slot(right));
-  nodes_.drop(right);
-}
-
-void NodeBalancer::even_out(PageNumber left, PageNumber right) {
-  const MutableNode a = nodes_.writable(left), b = nodes_.writable(right);
-  const std::uint32_t in_a = a.header().num_children, in_b = b.header().num_children;
-  const std::uint32_t half = (in_a + in_b) / 2;
-  if (in_a < half) {
-    append_columns(layout(), a, {b.bytes}, 0, half - in_a);
-    close_columns(layout(), b, 0, half - in_a);
-  } else {
-    std::vector<std::byte> copy(b.bytes, b.bytes + nodes_.next().arena->node_bytes());
-    b.header().num_children = 0;
-    append_columns(layout(), b, {a.bytes}, half, in_a - half);
-    append_columns(layout(), b, {copy.data()}, 0, in_b);
-    close_columns(layout(), a, half, in_a - half);
+// Spreads the children of neighbours evenly over the first of them; the others go.
+void NodeBalancer::share_out(const std::vector<PageNumber>& pages, std::size_t num_left) {
+  for (const PageNumber page : pages) nodes_.know_children(page);
+  nodes_.make_writable(pages);
+  std::vector<std::vector<std::byte>> copies;
+  std::size_t children = 0;
+  for (const PageNumber page : pages) {
+    const MutableNode node = nodes_.writable(page);
+    copies.emplace_back(node.bytes, node.bytes + nodes_.next().arena->node_bytes());
+    children += node.header().num_children;
+    close_columns(layout(), node, 0, node.header().num_children);
   }
-  reshaped_.insert(reshaped_.end(), {left, right});
-  for (const PageNumber page : {left, right}) {
-    update_min_id(nodes_.writable(page));
-    nodes_.adopt(page);
-    bounds_.update_entry(page);
+  std::size_t copy = 0;
+  std::uint32_t taken = 0;  // of the copy
+  for (std::size_t i = 0; i < num_left; ++i) {
+    const MutableNode node = nodes_.writable(pages[i]);
+    const std::size_t wanted = children * (i + 1) / num_left - children * i / num_left;
+    while (node.header().num_children < wanted) {
+      const NodeRef from = {copies[copy].data()};
+      const auto missing = static_cast<std::uint32_t>(wanted - node.header().num_children);
+      const std::uint32_t count = std::min(missing, from.header().num_children - taken);
+      append_columns(layout(), node, from, taken, count);
+      taken += count;
+      if (taken < from.header().num_children) continue;
+      ++copy;
+      taken = 0;
+    }
+    update_min_id(node);
+    nodes_.adopt(pages[i]);
+    bounds_.update_entry(pages[i]);
   }
-  update_min_id(nodes_.writable(nodes_.parent(left)));
-  bounds_.update_to_root(nodes_.parent(left));  // coding bounds again may have loosened them
+  reshaped_.insert(reshaped_.end(), pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(num_left));
+  const PageNumber parent = nodes_.parent(pages.front());
+  update_min_id(nodes_.writable(parent));
+  bounds_.update_to_root(parent);  // coding bounds again may have loosened them
+  for (std::size_t i = num_left; i < pages.size(); ++i) {
+    remove_child(nodes_.parent(pages[i]), nodes_.slot(pages[i]));
+    nodes_.drop(pages[i]);
+  }
 }
 
 }  // namespace culmen

@@ -1,9 +1,8 @@
-// NodeBalancer: inserts leaves into the tree and removes them. Full nodes give children to a neighbour or split; nodes with few
-// children merge with a neighbour or take some of its children.
+// NodeBalancer: inserts leaves into the tree and removes them. Full nodes give children to their neighbours or split; nodes with
+// few children are merged with neighbours, or take some of their children.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,14 +35,14 @@ class NodeBalancer {
   void insert_child(PageNumber parent, std::uint32_t position, std::uint32_t slot, std::int64_t min_id,
                     std::span<const float> rows);
   void make_room(PageNumber page);
-  std::optional<std::uint32_t> roomy_neighbour(NodeRef above, std::uint32_t position) const;
   void split(PageNumber page);
   void raise_root();
   void remove_child(PageNumber parent, std::uint32_t slot);
   void lower_root();
   void fill_up(PageNumber page);
-  void merge(PageNumber left, PageNumber right);
-  void even_out(PageNumber left, PageNumber right);
+  std::vector<PageNumber> neighbours_that_fit(PageNumber page, std::size_t num_fewer,
+                                              std::uint32_t most_of_each) const;
+  void share_out(const std::vector<PageNumber>& pages, std::size_t num_left);
 
   TreeNodes& nodes_;
   NodeBounds& bounds_;

@@ -265,9 +265,9 @@ TEST(Nodes, StayFullUnderRandomChanges) {
   };
   std::shared_ptr<const Snapshot> version;
   for (int batch = 0; batch < 60; ++batch) version = change(false);
-  EXPECT_GT(leaves_of_node(*version), 20.0);
+  EXPECT_GT(leaves_of_node(*version), 24.0);
   for (int batch = 0; batch < 60; ++batch) version = change(true);
-  EXPECT_GT(leaves_of_node(*version), 17.0);
+  EXPECT_GT(leaves_of_node(*version), 22.0);
   ASSERT_EQ(fault_in(*version, rows), "");
 }
 
