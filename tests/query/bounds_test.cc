@@ -21,9 +21,9 @@
 namespace culmen::test {
 namespace {
 
-// Pairs of leaf and query per value class; about 10^6 over all classes by default.
+// Pairs of leaf and query per value class; about 250,000 over all classes by default.
 std::uint64_t pairs_per_class() {
-  return num_cases(20'000) * 50 / kNumValueClasses;
+  return num_cases(5'000) * 50 / kNumValueClasses;
 }
 
 std::uint64_t seed_of(ValueClass value_class, std::uint64_t trial) {
