@@ -21,6 +21,7 @@
 #include "culmen/shard_messages.h"
 #include "index/read_session.h"
 #include "index/write/log_beside.h"
+#include "planner/shared_pass.h"
 #include "query/few_ids.h"
 #include "query/resolve.h"
 
@@ -49,6 +50,24 @@ class Question {
     } else if (!suits_joint_search() || !ask_jointly()) {
       ask_each();
     }
+    return result_since(start);
+  }
+
+  // With the answers of all shards.
+  SearchResult merged(const std::vector<SearchResult>& parts, ShardClock::time_point start) {
+    for (std::uint32_t s = 0; s < parts.size(); ++s) {
+      versions_[s] = parts[s].snapshot;
+      const ShardAnswer answers[] = {answer_of(parts[s], s)};
+      add_to(best_, answers, query_.k);
+      stats_ += parts[s].stats;
+    }
+    return result_since(start);
+  }
+
+  const SearchOptions& options_of_shards() const { return options_; }
+
+ private:
+  SearchResult result_since(ShardClock::time_point start) {
     SearchResult result;
     result.stats = stats_;
     result.stats.rows_in_index = state_.statistics.num_rows;
@@ -60,7 +79,6 @@ class Question {
     return result;
   }
 
- private:
   struct Turn {
     double bound;
     std::uint32_t shard;
@@ -267,6 +285,29 @@ class Question {
 SearchResult search_shards(const ShardState& state, const Query& query, const SearchOptions& options,
                            Watch* watch) {
   return Question(state, query, options, watch).answer();
+}
+
+bool prefers_together(const ShardState& state, std::size_t num_queries, const SearchOptions& options) {
+  return options.engine == Engine::automatic &&
+         std::ranges::any_of(state.snapshots, [&](const std::shared_ptr<const Snapshot>& shard) {
+           return prefers_walk(shard->logged == nullptr ? *shard : *shard->logged->base, num_queries);
+         });
+}
+
+std::vector<SearchResult> search_shards_together(const ShardState& state, std::span<const Query> queries,
+                                                 const SearchOptions& options, Watch* watch) {
+  const ShardClock::time_point start = ShardClock::now();
+  std::vector<std::vector<SearchResult>> of_query(queries.size());
+  const SearchOptions of_shards = Question(state, queries.front(), options, watch).options_of_shards();
+  for (const Index& shard : state.shards) {
+    std::vector<SearchResult> parts = shard.search(queries, of_shards);
+    for (std::size_t q = 0; q < queries.size(); ++q) of_query[q].push_back(std::move(parts[q]));
+  }
+  std::vector<SearchResult> results(queries.size());
+  tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t q) {
+    results[q] = Question(state, queries[q], options, watch).merged(of_query[q], start);
+  });
+  return results;
 }
 
 }  // namespace culmen

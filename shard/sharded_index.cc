@@ -47,16 +47,46 @@ std::uint64_t count_in_shards(const ShardState& state, const Query& query, const
   return count;
 }
 
-// query_of(q) returns query q. Each is searched on one thread.
+// Answers the queries that shards can answer together, some at a time, and returns for each whether it was answered.
+std::vector<std::uint8_t> search_together(const ShardState& state, std::size_t num_queries,
+                                          const auto& query_of, const SearchOptions& options, Watch* watch,
+                                          const auto& give) {
+  constexpr std::size_t kAtOnce = 4096;
+  std::vector<std::uint8_t> answered(num_queries);
+  if (!prefers_together(state, num_queries, options)) return answered;
+  const Scale scale = query_of(0).scale;
+  for (std::size_t first = 0; first < num_queries; first += kAtOnce) {
+    std::vector<Query> queries;
+    std::vector<std::size_t> numbers;
+    for (std::size_t q = first; q < std::min(first + kAtOnce, num_queries); ++q) {
+      Query query = query_of(q);
+      if (query.per || query.scale != scale) continue;
+      queries.push_back(std::move(query));
+      numbers.push_back(q);
+      answered[q] = 1;
+    }
+    if (queries.empty()) continue;
+    std::vector<SearchResult> results = search_shards_together(state, queries, options, watch);
+    for (std::size_t i = 0; i < numbers.size(); ++i) give(numbers[i], std::move(results[i]));
+  }
+  return answered;
+}
+
+// query_of(q) returns query q. Each is searched on one thread, but for those that shards answer together.
 void search_each(const ShardState& state, std::size_t num_queries, const auto& query_of,
                  const SearchOptions& options, const auto& take) {
   SearchOptions one = options;
   one.num_threads = 1;
   Watch watch(options, num_queries);
+  const auto give = [&](std::size_t q, SearchResult result) {
+    take(q, std::move(result));
+    watch.count_answered(1);
+  };
   with_threads(options.num_threads, [&] {
+    const std::vector<std::uint8_t> answered =
+        search_together(state, num_queries, query_of, options, watch.if_any(), give);
     tbb::parallel_for(std::size_t{0}, num_queries, [&](std::size_t q) {
-      take(q, search_shards(state, query_of(q), one, watch.if_any()));
-      watch.count_answered(1);
+      if (answered[q] == 0) give(q, search_shards(state, query_of(q), one, watch.if_any()));
     });
   });
 }

@@ -63,6 +63,7 @@ class ShardedTrial {
 
   std::uint64_t num_queries() const { return num_queries_; }
   std::uint64_t num_hits() const { return num_hits_; }
+  std::uint64_t num_limited() const { return num_limited_; }
 
  private:
   std::filesystem::path directory() const { return temporary_.path() / "shards"; }
@@ -100,8 +101,41 @@ class ShardedTrial {
         std::exchange(sharded_, ShardedIndex::open(directory(), {.loading = Loading::on_touch}));
     std::string fault = check_one(stage + ", by a reader on touch");
     if (fault.empty()) fault = check_row_readers();
+    if (fault.empty()) fault = check_limited();
     sharded_ = std::move(writer);
     return fault;
+  }
+
+  // A batch within a limit of memory: each shard answers all of it.
+  std::string check_limited() {
+    const FieldOracle oracle(source_.schema(), rows_, {}, quantiles_);
+    std::vector<Query> queries;
+    std::vector<SearchResult> expected;
+    for (int q = 0; q < 12; ++q) {
+      const Query query = random_field_query(random_, oracle, false, true);
+      try {
+        expected.push_back(one_->search(query));
+        queries.push_back(query);
+      } catch (const InvalidArgument&) {
+      }
+    }
+    std::optional<ShardedIndex> limited;
+    try {
+      limited = ShardedIndex::open(directory(), {.loading = Loading::on_touch, .max_memory = 16});
+    } catch (const InvalidArgument&) {
+      return "";  // the log of a shard that had no rows
+    }
+    const std::vector<SearchResult> results =
+        limited->search(queries, {.num_threads = random_.between(1, 2)});
+    ++num_limited_;
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      if (std::string fault = difference(results[q].hits, answers_of(expected[q])); !fault.empty())
+        return "a batch within a limit: " + fault + doing_ + "\n  " + describe(queries[q]);
+      for (std::size_t rank = 0; rank < std::min<std::size_t>(results[q].hits.size(), 3); ++rank)
+        if (!is_same_row(results[q].row(rank), expected[q].row(rank)))
+          return "a row of a batch within a limit" + doing_;
+    }
+    return "";
   }
 
   static std::map<std::int64_t, Row> rows_of(RowReader reader) {
@@ -300,11 +334,11 @@ class ShardedTrial {
   std::optional<Index> one_;
   std::optional<ShardedIndex> sharded_;
   std::string doing_;
-  std::uint64_t num_queries_ = 0, num_hits_ = 0;
+  std::uint64_t num_queries_ = 0, num_hits_ = 0, num_limited_ = 0;
 };
 
 TEST(ShardedIndex, AnswersAsOneIndexOfAllRows) {
-  std::uint64_t num_queries = 0, num_hits = 0;
+  std::uint64_t num_queries = 0, num_hits = 0, num_limited = 0;
   const std::uint64_t cases = num_cases(20);
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     if (only_seed() != 0 && seed != only_seed()) continue;
@@ -313,10 +347,12 @@ TEST(ShardedIndex, AnswersAsOneIndexOfAllRows) {
                                                 "ShardedIndex.AnswersAsOneIndexOfAllRows");
     num_queries += trial.num_queries();
     num_hits += trial.num_hits();
+    num_limited += trial.num_limited();
   }
   // A few cases may draw only queries that find little.
   if (ran_all_cases(20)) {
     EXPECT_GT(num_hits, num_queries);
+    EXPECT_GT(num_limited, 10U);
   }
 }
 
