@@ -104,7 +104,7 @@ void Index::Core::walk_together(const std::shared_ptr<const Snapshot>& version, 
       const Query query = query_of(q);
       ResolvedQuery of_rows = resolve(query, *logged->rows, statistics(query));
       of_rows.watch = watch;
-      result = with_rows_beside(std::move(result), of_rows, for_searches(version, 1),
+      result = with_rows_beside(result, of_rows, for_searches(version, 1),
                                 query.k.value_or(version->num_rows), options);
     }
     result.stats.rows_in_index = version->num_rows;

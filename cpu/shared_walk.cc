@@ -99,8 +99,8 @@ struct Place {
     Walker* walker;
     double bound;
   };
-  std::uint32_t slot;
-  std::int64_t min_id;
+  std::uint32_t slot = 0;
+  std::int64_t min_id = 0;
   std::vector<Visitor> visitors;
 };
 
