@@ -23,21 +23,28 @@
 namespace culmen::cpu {
 namespace {
 
-// Ends the visits that a question makes alone.
+// Ends the search that a question makes alone once it has made so many visits, unless memory had nearly all of it.
 class FirstVisits : public SearchMonitor {
  public:
   explicit FirstVisits(std::uint64_t most) : most_(most) {}
   std::uint64_t first_checkpoint() const override { return most_; }
-  std::uint64_t checkpoint(const Progress& /*progress*/) override { return 0; }
+  std::uint64_t checkpoint(const Progress& progress) override {
+    constexpr std::uint64_t kFewReads = 4;
+    const std::uint64_t reads = SlotCache::num_reads_of_thread() - reads_before_;
+    return reads < kFewReads ? progress.visits() + 1 : 0;
+  }
 
-  // A read alone is as dear as a read for all, but a walk makes more visits (bench/limited_memory).
-  static std::uint64_t most_of(const Snapshot& snapshot, std::size_t num_questions) {
-    constexpr std::uint64_t kLeast = 8, kOfShare = 8;
-    return std::max(kLeast, (snapshot.num_leaves + snapshot.num_nodes) / (kOfShare * num_questions));
+  // A part of what a walk reads for each question; a larger one of few questions, which gain less by a walk
+  // (bench/limited_memory).
+  static std::uint64_t most_of(const Snapshot& snapshot, std::uint64_t num_questions) {
+    constexpr std::uint64_t kLeast = 8;
+    const std::uint64_t of_share = std::clamp<std::uint64_t>(num_questions / 4, 1, 8);
+    return std::max(kLeast, (snapshot.num_leaves + snapshot.num_nodes) / (of_share * num_questions));
   }
 
  private:
-  std::uint64_t most_;
+  const std::uint64_t most_;
+  const std::uint64_t reads_before_ = SlotCache::num_reads_of_thread();
 };
 
 // A question that walks. Threads that visit different places for it wait for each other: one visit.

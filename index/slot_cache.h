@@ -54,6 +54,9 @@ class SlotCache {
 
   SlotCache(std::uint64_t most_bytes, std::size_t num_leaves, std::size_t num_nodes, Discard discard);
 
+  // Slots that the calling thread has read since it began, of all caches.
+  static std::uint64_t num_reads_of_thread() { return num_reads_; }
+
   // Calls read(), which returns the bytes that it has taken, unless `slots` has the slot. The thread has a session.
   template <typename Read>
   void require(SlotKind kind, std::size_t slot, SlotsRead& slots, const Read& read) {
@@ -68,6 +71,7 @@ class SlotCache {
       slots.add(slot);
       group.bytes += bytes;
       bytes_ += bytes;
+      ++num_reads_;
     }
     if (bytes_ > most_bytes_) make_room();
   }
@@ -101,6 +105,7 @@ class SlotCache {
   std::deque<Group> groups_;  // of leaves, then of nodes
   std::atomic<std::uint64_t> bytes_ = 0;
   std::mutex room_mutex_;
+  static inline thread_local std::uint64_t num_reads_ = 0;
   std::size_t hand_ = 0;  // the next group to look at
 };
 

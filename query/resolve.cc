@@ -20,7 +20,8 @@ void check_weights(const std::vector<double>& weights, bool has_terms, const Sna
   const auto d = static_cast<std::size_t>(snapshot.num_attributes());
   if (weights.size() != d)
     throw InvalidArgument(std::to_string(weights.size()) + " weights, but the index has " +
-                          std::to_string(d) + " attributes: " + known_attributes(snapshot));
+                          std::to_string(d) + (d == 1 ? " attribute: " : " attributes: ") +
+                          known_attributes(snapshot));
   for (std::size_t i = 0; i < d; ++i)
     if (!std::isfinite(weights[i]))
       throw InvalidArgument("the weight of \"" + snapshot.attributes[i].name + "\" is not finite");

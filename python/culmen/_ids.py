@@ -170,6 +170,8 @@ def any_id_of(given: Any, id_type: IdType) -> int | str:
         number = operator.index(given)
     except TypeError:
         raise WrongType(_not_one_id(given, "integers")) from None
+    if isinstance(given, bool):
+        raise WrongType(_not_one_id(given, "integers"))
     least, end = ends_of(id_type)
     if not least <= number < end:
         ends = "0 to 2^64 - 1" if id_type == "uint64" else "-2^63 to 2^63 - 1"
@@ -182,7 +184,7 @@ def possible_id(given: object, id_type: IdType) -> int | str | None:
     if id_type == "text":
         return str(given) if isinstance(given, (str, uuid.UUID)) and may_be_id(str(given)) else None
     least, end = ends_of(id_type)
-    is_id = isinstance(given, (int, np.integer)) and least <= given < end
+    is_id = isinstance(given, (int, np.integer)) and not isinstance(given, bool) and least <= given < end
     return any_id_of(given, id_type) if is_id else None
 
 

@@ -1321,6 +1321,20 @@ def test_answers_within_a_limit_of_memory(cluster, tmp_path):
             index.search([1, 1, 1, 0], 20)
         with pytest.raises(culmen.InvalidArgument, match="whole index in memory"):
             index.verify()
+    # A log that cannot be searched beside so wide a table is refused, and what is there stays.
+    rows = np.random.default_rng(5).normal(size=(300, 70))
+    wide = {f"a{j}": rows[:, j] for j in range(70)} | {"id": np.arange(300)}
+    cluster.build(wide, tmp_path / "w", [f"a{j}" for j in range(70)], shards=2, id="id").close()
+    with cluster.open(tmp_path / "w", max_memory=10**9) as index:
+        before = index.search(np.ones(70), 5).ids.tolist()
+        with culmen.ShardedIndex.open(tmp_path / "w", writable=True) as writer:
+            writer.insert({f"a{j}": [9.0] for j in range(70)} | {"id": [1000]})
+            with pytest.raises(culmen.InvalidArgument, match="limit of memory"):
+                index.refresh()
+            assert index.search(np.ones(70), 5).ids.tolist() == before
+            writer.checkpoint()
+        assert index.refresh() == "advanced"
+        assert index.search(np.ones(70), 5).ids.tolist() == [1000, *before[:4]]
     for wrong in ({"writable": True}, {"max_memory": 0}):
         with pytest.raises(culmen.InvalidArgument, match="max_memory"):
             cluster.open(tmp_path / "s", **{"max_memory": 1, **wrong})

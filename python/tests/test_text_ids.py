@@ -125,6 +125,11 @@ def test_single_rows(index):
         index.get(7)
     with pytest.raises(TypeError):
         culmen.Index.build({"a": [1.0]}).get("x")
+    numbered = culmen.Index.build({"a": [1.0, 2.0]})
+    assert True not in numbered
+    for ask in (numbered.get, lambda given: numbered.rank_of([1], given)):
+        with pytest.raises(TypeError, match="integers, which True is not"):
+            ask(True)
 
 
 def test_all_rows(index):
