@@ -74,9 +74,12 @@ void check_usage(const QueryArguments& arguments) {
   if (asks_about_rows(arguments) && !is_one_query)
     throw InvalidArgument(
         "--rank-of, --count-above and --why are about one query: give its weights with -w, or only --terms");
-  if (num_row_questions(arguments) > 0 && chosen_format(arguments) == "npy")
+  const bool wants_csv = arguments.format == "csv" ||
+                         (arguments.format.empty() && lower_case(arguments.output).ends_with(".csv"));
+  if (num_row_questions(arguments) > 0 && (wants_csv || chosen_format(arguments) == "npy"))
     throw InvalidArgument(
-        "--rank-of, --count-above and --why print text, or JSON with --format json or jsonl, but no npy");
+        "--rank-of, --count-above and --why print text, or JSON with --format json or jsonl, but no csv or "
+        "npy");
   if (num_row_questions(arguments) > 1 && chosen_format(arguments) == "json")
     throw InvalidArgument(
         "--format json is one document: give one of --rank-of, --count-above and --why, or --format jsonl");

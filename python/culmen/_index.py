@@ -479,8 +479,9 @@ class Index(HasOtherWords, Searchable):
         layout: str = "replicate",
         resident: bool = False,
     ) -> DeviceIndex | DeviceGroup:
-        """Copies the index to a GPU, "cuda:0", or to several, ["cuda:0", "cuda:1"], which answer together. The copies
-        follow the changes of the index.
+        """Copies the index to a GPU, "cuda:0", or to several, ["cuda:0", "cuda:1"], which answer together; one that is
+        named twice has two copies or parts. The copies follow the changes of the index, and their memory is free
+        once nothing refers to them (`del`).
 
         Args:
             memory: where rows are kept: "device", "managed", "host" (pinned, read over the bus), or "auto":

@@ -406,7 +406,8 @@ class RowQuestionTest(Case):
         out = self.culmen("query", "index", "-w", "a=1", "--rank-of", "27", "--where", "b=1")[0]
         self.assertIn("not ranked", out)
         self.refused("query", "index", "-w", "a=1", "--rank-of", "99", code=2, says="no row with the id 99")
-        self.refused("query", "index", "-w", "a=1", "--rank-of", "1", "-o", "ranks.npy", code=2, says="but no npy")
+        for output in (["-o", "ranks.npy"], ["--format", "csv"], ["-o", "ranks.CSV"]):
+            self.refused("query", "index", "-w", "a=1", "--rank-of", "1", *output, code=2, says="but no csv or npy")
 
     def test_why(self):
         self.build_numbers([[i, i % 3, 0] for i in range(30)])
