@@ -44,6 +44,7 @@ class Question {
   }
 
   SearchResult answer() {
+    const FloatingPointScope floating_point;
     const ShardClock::time_point start = ShardClock::now();
     if (query_.per) {
       ask_for_groups();
@@ -105,7 +106,6 @@ class Question {
   // numbers, and those that stand in for texts are of one shard each. So of texts it is asked for one row more, which tells
   // whether a tie decided what the last row is.
   bool ask_jointly() {
-    const FloatingPointScope floating_point;
     const std::vector<Tree> all = all_trees();
     if (options_.engine == Engine::automatic && std::ranges::any_of(all, has_few_ids, &Tree::query))
       return false;
@@ -251,6 +251,7 @@ class Question {
   }
 
   void ask(std::size_t turn) {
+    const FloatingPointScope floating_point;
     look_after_a_while(watch_);
     const auto [bound, shard] = order_[turn];
     const std::optional<double> floor = [&] {
@@ -305,6 +306,7 @@ std::vector<SearchResult> search_shards_together(const ShardState& state, std::s
   }
   std::vector<SearchResult> results(queries.size());
   tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t q) {
+    const FloatingPointScope floating_point;
     results[q] = Question(state, queries[q], options, watch).merged(of_query[q], start);
   });
   return results;
