@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cpu/frontier.h"
+#include "cpu/full_groups.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
 #include "cpu/topk_per_group.h"
@@ -152,6 +153,26 @@ void run_to_end(const Snapshot& snapshot, const ResolvedQuery& query, Best& best
   while (search.has_next()) search.visit_next();
 }
 
+// ---- Groups
+
+constexpr std::uint64_t kVisitsOfGroups = 64, kMoreVisits = 4;
+
+// An answer whose groups together have fewer than k rows gives no bound: what is left in the end has rows of full groups. So
+// after so many visits the search stops if there are some, which are to be left out of the next one: where the zones of their
+// column show that there are no others, that visits nothing. Returns true at the end of the whole search.
+template <typename T>
+bool run_until_groups_are_full(BoundedSearch<T, TopKPerGroup>& search, const TopKPerGroup& best,
+                               std::uint64_t visits, FullGroups& full) {
+  for (std::uint64_t done = 0; search.has_next(); ++done) {
+    if (done == visits) {
+      if (!best.full() && full.take(best.settled(search.next_bound()), best)) return false;
+      visits *= kMoreVisits;
+    }
+    search.visit_next();
+  }
+  return true;
+}
+
 // ---- Several trees
 
 // The rows of hits in a TopK of several trees say in their highest bits of which tree they are.
@@ -227,9 +248,16 @@ GroupCounts count_earlier_pages(const Snapshot& snapshot, const ResolvedQuery& q
 std::vector<Hit> search_per_group(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   GroupCounts earlier;
   if (query.after) earlier = count_earlier_pages(snapshot, query, stats);
-  TopKPerGroup best(snapshot, query, std::move(earlier));
-  visit_value_type(snapshot, [&]<typename T>(T) { run_to_end<T>(snapshot, query, best, stats); });
-  return best.sorted();
+  FullGroups full(snapshot, query, earlier);
+  for (std::uint64_t visits = kVisitsOfGroups;; visits *= kMoreVisits) {
+    const ResolvedQuery rest = full.for_others();
+    TopKPerGroup best(snapshot, rest, earlier);
+    const bool is_over = visit_value_type(snapshot, [&]<typename T>(T) {
+      BoundedSearch<T, TopKPerGroup> search(snapshot, rest, best, stats);
+      return run_until_groups_are_full(search, best, visits, full);
+    });
+    if (is_over) return full.with(best.sorted());
+  }
 }
 
 double bound_of_root(const Snapshot& snapshot, const ResolvedQuery& query) {

@@ -182,7 +182,7 @@ class LeafFilter {
     const auto* numbers = reinterpret_cast<const Packed*>(keys);
     const std::span<const Interval<std::int64_t>> intervals =
         overlapping(std::span(predicate.keys), zone.minimum, zone.maximum);
-    if (intervals.size() > kFewIntervals)
+    if (intervals.size() > (predicate.key_bits.empty() ? kMostComparedIntervals : kFewIntervals))
       return write_mask_by_row(count, mask, [&](std::size_t r) {
         const std::uint64_t key = static_cast<std::uint64_t>(zone.minimum) + numbers[r];
         return is_in(predicate, static_cast<std::int64_t>(key));
@@ -190,7 +190,8 @@ class LeafFilter {
     const auto packed = [&](std::int64_t key) {
       return static_cast<Packed>(static_cast<std::uint64_t>(key) - static_cast<std::uint64_t>(zone.minimum));
     };
-    std::array<Interval<Packed>, kFewIntervals> few;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::array<Interval<Packed>, kMostComparedIntervals>
+        few;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::ranges::transform(intervals, few.begin(), [&](const Interval<std::int64_t>& interval) {
       return Interval<Packed>{packed(std::max(interval.minimum, zone.minimum)),
                               packed(std::min(interval.maximum, zone.maximum))};
@@ -228,10 +229,11 @@ class LeafFilter {
   template <typename T, typename Bound>
   static void write_mask_of(const T* numbers, std::size_t count, std::span<const Interval<Bound>> intervals,
                             Mask& mask) {
-    if (intervals.size() > kFewIntervals)
+    if (intervals.size() > kMostComparedIntervals)
       return write_mask_by_row(
           count, mask, [&](std::size_t r) { return contains(intervals, static_cast<Bound>(numbers[r])); });
-    std::array<Interval<T>, kFewIntervals> rounded;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::array<Interval<T>, kMostComparedIntervals>
+        rounded;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::ranges::transform(intervals, rounded.begin(), rounded_inwards<T, Bound>);
     simd::mask_of(numbers, count, std::span<const Interval<T>>(rounded.data(), intervals.size()),
                   mask.data());

@@ -51,11 +51,10 @@ class TopKPerGroup {
   void offer(const Hit& hit) {
     if (hit.score < query_.min_score || (full() && !ranks_before(hit, worst()))) return;
     const GroupKey key = query_.groups->of(snapshot_, hit.row);
-    const auto earlier = earlier_.find(key);
-    const std::size_t num_earlier = earlier == earlier_.end() ? 0 : earlier->second;
-    if (num_earlier >= query_.groups->most) return;
+    const std::size_t num_before = num_earlier(key);
+    if (num_before >= query_.groups->most) return;
     std::vector<Hit>& members = members_[key];  // best first
-    if (members.size() + num_earlier == query_.groups->most) {
+    if (members.size() + num_before == query_.groups->most) {
       if (!ranks_before(hit, members.back())) return;
       best_.erase(members.back());
       members.pop_back();
@@ -67,11 +66,25 @@ class TopKPerGroup {
 
   std::vector<Hit> sorted() const { return {best_.begin(), best_.end()}; }
 
+  // Groups that have all rows that they may have, and that no row with a score of up to `bound` can change.
+  std::vector<GroupKey> settled(double bound) const {
+    std::vector<GroupKey> groups;
+    for (const auto& [key, members] : members_)
+      if (members.size() + num_earlier(key) == query_.groups->most && members.back().score > bound)
+        groups.push_back(key);
+    return groups;
+  }
+  const std::vector<Hit>& members(const GroupKey& group) const { return members_.at(group); }
+
  private:
   struct RanksBefore {
     bool operator()(const Hit& a, const Hit& b) const { return ranks_before(a, b); }
   };
 
+  std::size_t num_earlier(const GroupKey& group) const {
+    const auto found = earlier_.find(group);
+    return found == earlier_.end() ? 0 : found->second;
+  }
   const Hit& worst() const { return *best_.rbegin(); }
   void drop_worst() {
     // It is the worst of its group, too.

@@ -1,5 +1,6 @@
 #include "query/predicate.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -223,6 +224,23 @@ class FilterCompiler {
     return predicate;
   }
 
+  // Complete.
+  Predicate in_none_of(std::span<const GroupKey> groups, const ResolvedGroups& column) const {
+    Predicate predicate;
+    predicate.kind = column.is_attribute ? Kind::attribute : Kind::field;
+    predicate.column = column.column;
+    predicate.passes_missing = std::ranges::none_of(groups, &GroupKey::is_missing);
+    if (column.is_attribute) {
+      predicate.values =
+          all_but<double>(groups, [](const GroupKey& key) { return std::bit_cast<double>(key.value); });
+    } else {
+      predicate.keys = all_but<std::int64_t>(groups, [](const GroupKey& key) { return key.value; });
+    }
+    predicate = decide(simplified(std::move(predicate)));
+    bind(predicate);
+    return predicate;
+  }
+
   // Sets what engines need to know of each test. Afterwards tests must not be merged.
   void bind(Predicate& predicate) const {
     if (predicate.kind == Kind::attribute) bind_attribute(predicate);
@@ -287,6 +305,15 @@ class FilterCompiler {
     }
     if (format.type == ColumnType::floating) return keys_of(numbers_of<double>(condition, format));
     return numbers_of<std::int64_t>(condition, format);
+  }
+
+  // Numbers that are no values of groups.
+  template <typename T, typename ValueOf>
+  static Intervals<T> all_but(std::span<const GroupKey> groups, const ValueOf& value_of) {
+    std::vector<T> values;
+    for (const GroupKey& group : groups)
+      if (!group.is_missing) values.push_back(value_of(group));
+    return complement(points(std::move(values)));
   }
 
   // Tests that nothing, or everything, passes.
@@ -471,6 +498,17 @@ Predicate compile_filter(const Filter& filter, const Snapshot& snapshot,
   predicate = compiler.decide(std::move(predicate));
   compiler.bind(predicate);
   return predicate;
+}
+
+Predicate in_none_of(std::span<const GroupKey> groups, const ResolvedGroups& column,
+                     const Snapshot& snapshot) {
+  return FilterCompiler(snapshot).in_none_of(groups, column);
+}
+
+Predicate both(const Predicate& a, const Predicate& b) {
+  if (a.is_everything() || b.is_nothing()) return b;
+  if (b.is_everything() || a.is_nothing()) return a;
+  return {.kind = Kind::all_of, .parts = {a, b}};
 }
 
 std::vector<RangePredicate> implied_ranges(const Predicate& predicate) {

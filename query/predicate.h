@@ -21,6 +21,7 @@
 #include "query/chain.h"
 #include "query/id_bitmap.h"
 #include "query/intervals.h"
+#include "query/row_groups.h"
 
 namespace culmen {
 
@@ -31,8 +32,8 @@ struct IntervalBound {
   float highest;
 };
 
-// Sets of more intervals are not tested by comparing with each.
-inline constexpr std::size_t kFewIntervals = 8;
+// Sets of more intervals are not tested by comparing numbers with each: of those that have key_bits, and of others.
+inline constexpr std::size_t kFewIntervals = 8, kMostComparedIntervals = 64;
 
 struct Predicate {
   enum class Kind : std::uint8_t { everything, nothing, attribute, field, id, id_set, all_of, any_of };
@@ -69,6 +70,12 @@ struct Predicate {
 // the index does not have or filters cannot test, and for a literal of another type than its column.
 Predicate compile_filter(const Filter& filter, const Snapshot& snapshot,
                          std::span<const std::int32_t> required = {});
+
+// That rows are in none of these groups.
+Predicate in_none_of(std::span<const GroupKey> groups, const ResolvedGroups& column,
+                     const Snapshot& snapshot);
+// Of two that are compiled.
+Predicate both(const Predicate& a, const Predicate& b);
 
 // Returns ranges, at most one per attribute, in which all passing rows lie. If predicate.is_ranges(), every row in all
 // of the ranges passes, too.

@@ -119,10 +119,8 @@ void add_index_options(CLI::App& command, ServeArguments& arguments) {
       ->type_name("T")
       ->group("Index");
   command
-      .add_option(
-          "--device", arguments.device,
-          "cpu, cuda:N for a GPU, or cuda:N,M for several: searches are answered there, but for those with\n"
-          "terms, after or per (default cpu)")
+      .add_option("--device", arguments.device,
+                  "cpu, cuda:N for a GPU, or cuda:N,M for several: searches are answered there (default cpu)")
       ->type_name("DEVICE")
       ->group("Index");
   command

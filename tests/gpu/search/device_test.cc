@@ -194,7 +194,12 @@ TEST(Device, AnswersALargeTableAsTheCpuDoes) {
       EXPECT_EQ(result.hits, expected) << engine_name(engine) << ", " << describe(queries[q]);
       if (engine == Engine::scan) {
         EXPECT_EQ(result.stats.rows_by_codes, table.num_rows);
-        EXPECT_LT(result.stats.rows_scored, table.num_rows / 4);
+        // Where a weight has few digits, or may have them once it is scaled, codes say nothing.
+        const bool has_digits = std::ranges::none_of(
+            queries[q].weights, [](double weight) { return weight != 0 && std::fabs(weight) < 1e-200; });
+        if (has_digits) {
+          EXPECT_LT(result.stats.rows_scored, table.num_rows / 4) << describe(queries[q]);
+        }
       }
     }
   }
