@@ -190,8 +190,8 @@ class LeafFilter {
     const auto packed = [&](std::int64_t key) {
       return static_cast<Packed>(static_cast<std::uint64_t>(key) - static_cast<std::uint64_t>(zone.minimum));
     };
-    std::array<Interval<Packed>, kMostComparedIntervals>
-        few;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+    std::array<Interval<Packed>, kMostComparedIntervals> few;
     std::ranges::transform(intervals, few.begin(), [&](const Interval<std::int64_t>& interval) {
       return Interval<Packed>{packed(std::max(interval.minimum, zone.minimum)),
                               packed(std::min(interval.maximum, zone.maximum))};
@@ -232,8 +232,8 @@ class LeafFilter {
     if (intervals.size() > kMostComparedIntervals)
       return write_mask_by_row(
           count, mask, [&](std::size_t r) { return contains(intervals, static_cast<Bound>(numbers[r])); });
-    std::array<Interval<T>, kMostComparedIntervals>
-        rounded;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+    std::array<Interval<T>, kMostComparedIntervals> rounded;
     std::ranges::transform(intervals, rounded.begin(), rounded_inwards<T, Bound>);
     simd::mask_of(numbers, count, std::span<const Interval<T>>(rounded.data(), intervals.size()),
                   mask.data());
