@@ -155,17 +155,20 @@ void run_to_end(const Snapshot& snapshot, const ResolvedQuery& query, Best& best
 
 // ---- Groups
 
-constexpr std::uint64_t kVisitsOfGroups = 64, kMoreVisits = 4;
+constexpr std::uint64_t kVisitsOfGroups = 64, kMoreVisits = 2;
 
 // An answer whose groups together have fewer than k rows gives no bound: what is left in the end has rows of full groups. So
-// after so many visits the search stops if there are some, which are to be left out of the next one: where the zones of their
-// column show that there are no others, that visits nothing. Returns true at the end of the whole search.
+// after so many visits, if they have found hardly any new rows, the search stops at groups that are to be left out of the next one:
+// where the zones of their column show that there are no others, that visits nothing. Returns true at the end of the whole search.
 template <typename T>
 bool run_until_groups_are_full(BoundedSearch<T, TopKPerGroup>& search, const TopKPerGroup& best,
                                std::uint64_t visits, FullGroups& full) {
+  std::size_t found = 0;
   for (std::uint64_t done = 0; search.has_next(); ++done) {
     if (done == visits) {
-      if (!best.full() && full.take(best.settled(search.next_bound()), best)) return false;
+      const bool is_growing = best.size() > found + found / 8;
+      found = best.size();
+      if (!best.full() && !is_growing && full.take(best.settled(search.next_bound()), best)) return false;
       visits *= kMoreVisits;
     }
     search.visit_next();

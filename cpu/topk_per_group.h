@@ -42,6 +42,7 @@ class TopKPerGroup {
   TopKPerGroup(const Snapshot& snapshot, const ResolvedQuery& query, GroupCounts earlier)
       : snapshot_(snapshot), query_(query), earlier_(std::move(earlier)) {}
 
+  std::size_t size() const { return best_.size(); }
   bool full() const { return best_.size() == query_.k; }
   double kth_bound() const { return full() ? std::max(worst().score, query_.min_score) : query_.min_score; }
   bool excludes(double bound, std::int64_t min_id) const {
