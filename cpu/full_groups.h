@@ -52,7 +52,10 @@ class FullGroups {
   }
 
  private:
+  static constexpr std::size_t kMost = 1 << 14;  // of more, a predicate alone takes longer than most searches
+
   bool leave_out(std::vector<GroupKey> groups) {
+    if (groups.size() > kMost) return false;
     Predicate others = in_none_of(groups, *query_.groups, snapshot_);
     if (std::max(others.keys.size(), others.values.size()) > kMostComparedIntervals) return false;
     others_ = std::move(others);
