@@ -157,19 +157,20 @@ void run_to_end(const Snapshot& snapshot, const ResolvedQuery& query, Best& best
 
 constexpr std::uint64_t kVisitsOfGroups = 64, kMoreVisits = 2;
 
-// An answer whose groups together have fewer than k rows gives no bound: what is left in the end has rows of full groups. So
-// after so many visits, if they have found hardly any new rows, the search stops at groups that are to be left out of the next one:
-// where the zones of their column show that there are no others, that visits nothing. Returns true at the end of the whole search.
+// Where all groups together have fewer than k rows, no k-th score ends the search: it would score every row of groups that are full.
+// So when `visits` are done, and few of the latest have found a row, full groups are noted and the search stops; the next one
+// skips them. If the zone maps of their column show that there are no others, it visits nothing. `visits` then doubles, so all
+// searches together visit at most three times as much as one. Returns true at the end of the last one.
 template <typename T>
 bool run_until_groups_are_full(BoundedSearch<T, TopKPerGroup>& search, const TopKPerGroup& best,
-                               std::uint64_t visits, FullGroups& full) {
+                               std::uint64_t& visits, FullGroups& full) {
   std::size_t found = 0;
   for (std::uint64_t done = 0; search.has_next(); ++done) {
     if (done == visits) {
       const bool is_growing = best.size() > found + found / 8;
       found = best.size();
-      if (!best.full() && !is_growing && full.take(best.settled(search.next_bound()), best)) return false;
       visits *= kMoreVisits;
+      if (!best.full() && !is_growing && full.add(best.settled(search.next_bound()), best)) return false;
     }
     search.visit_next();
   }
@@ -252,7 +253,8 @@ std::vector<Hit> search_per_group(const Snapshot& snapshot, const ResolvedQuery&
   GroupCounts earlier;
   if (query.after) earlier = count_earlier_pages(snapshot, query, stats);
   FullGroups full(snapshot, query, earlier);
-  for (std::uint64_t visits = kVisitsOfGroups;; visits *= kMoreVisits) {
+  std::uint64_t visits = kVisitsOfGroups;
+  while (true) {
     const ResolvedQuery rest = full.for_others();
     TopKPerGroup best(snapshot, rest, earlier);
     const bool is_over = visit_value_type(snapshot, [&]<typename T>(T) {

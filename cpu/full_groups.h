@@ -1,4 +1,4 @@
-// FullGroups: the groups of a search that have all rows that they may have, and are left out of what is searched next.
+// FullGroups: the groups of a search that have all rows that they may have; the next search skips them.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +22,14 @@ class FullGroups {
     std::vector<GroupKey> groups;
     for (const auto& [group, count] : earlier)
       if (count >= query.groups->most) groups.push_back(group);
-    leave_out(std::move(groups));
+    skip(std::move(groups));
   }
 
-  // Groups, with their rows in `best`. Returns false if it would cost more to leave them out than to look at their rows.
-  bool take(const std::vector<GroupKey>& groups, const TopKPerGroup& best) {
+  // Adds groups, with their rows in `best`. Returns false if a test for them would cost more than scoring their rows.
+  bool add(const std::vector<GroupKey>& groups, const TopKPerGroup& best) {
     std::vector<GroupKey> all = groups_;
     all.insert(all.end(), groups.begin(), groups.end());
-    if (groups.empty() || !leave_out(std::move(all))) return false;
+    if (groups.empty() || !skip(std::move(all))) return false;
     for (const GroupKey& group : groups) {
       const std::vector<Hit>& members = best.members(group);
       hits_.insert(hits_.end(), members.begin(), members.end());
@@ -52,9 +52,10 @@ class FullGroups {
   }
 
  private:
-  static constexpr std::size_t kMost = 1 << 14;  // of more, a predicate alone takes longer than most searches
+  static constexpr std::size_t kMost =
+      1 << 14;  // to compile a predicate of more groups is slower than most searches
 
-  bool leave_out(std::vector<GroupKey> groups) {
+  bool skip(std::vector<GroupKey> groups) {
     if (groups.size() > kMost) return false;
     Predicate others = in_none_of(groups, *query_.groups, snapshot_);
     if (std::max(others.keys.size(), others.values.size()) > kMostComparedIntervals) return false;

@@ -39,8 +39,9 @@ class EarlierPages {
 // to replace. So the k-th score only rises.
 class TopKPerGroup {
  public:
-  TopKPerGroup(const Snapshot& snapshot, const ResolvedQuery& query, GroupCounts earlier)
-      : snapshot_(snapshot), query_(query), earlier_(std::move(earlier)) {}
+  // earlier: rows on earlier pages.
+  TopKPerGroup(const Snapshot& snapshot, const ResolvedQuery& query, const GroupCounts& earlier)
+      : snapshot_(snapshot), query_(query), earlier_(earlier) {}
 
   std::size_t size() const { return best_.size(); }
   bool full() const { return best_.size() == query_.k; }
@@ -95,7 +96,7 @@ class TopKPerGroup {
 
   const Snapshot& snapshot_;
   const ResolvedQuery& query_;
-  GroupCounts earlier_;
+  const GroupCounts& earlier_;
   std::set<Hit, RanksBefore> best_;
   std::unordered_map<GroupKey, std::vector<Hit>, GroupKeyHash> members_;
 };

@@ -1,5 +1,5 @@
-// Groups that have all their rows are left out of what is left of a search (Query::per): answers are those of the whole order,
-// and where the groups together have fewer rows than are asked for, few rows are looked at.
+// A search skips groups that have all their rows (Query::per): answers are those of the whole order, and if all groups together have
+// fewer than k rows, the search scores few rows.
 #include <gtest/gtest.h>
 
 #include <cmath>
