@@ -12,7 +12,7 @@ namespace culmen {
 
 class KeyBits {
  public:
-  // More bits would leave the caches.
+  // For bits that are made anew for each query. More would take longer than they save.
   static constexpr std::uint64_t kMaxKeys = 1 << 16;
 
   KeyBits() = default;  // of no set

@@ -226,7 +226,9 @@ void IdBitmap::finish() {
   for (const Group& group : groups_)
     reach(id_of(group.high, roaring_bitmap_minimum(group.lows.get())),
           id_of(group.high, roaring_bitmap_maximum(group.lows.get())));
-  if (size_ > KeyBits::kMaxKeys && !groups_.empty()) return;  // a bitmap is nearly as fast as its hint
+  // In a bitmap each of few ids among 65,536 is searched for. Of more ids the hint, then over 2 MB, would leave the caches.
+  constexpr std::uint64_t kMostHinted = 1 << 20;
+  if (size_ > kMostHinted && !groups_.empty()) return;
   hint_ = KeyBits(size_);
   for (const std::int64_t id : scattered_) hint_.add(id);
   if (groups_.empty()) return;
