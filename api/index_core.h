@@ -160,6 +160,9 @@ class Index::Core {
                              SearchResult& result);
   void search_in_turn(const ResolvedQuery& of_base, ResolvedQuery& of_rows, std::size_t k,
                       const SearchOptions& options, SearchResult& result);
+  // For queries with groups.
+  static void search_groups(const ResolvedQuery& of_base, ResolvedQuery& of_rows, std::size_t k,
+                            SearchResult& result);
   std::vector<std::uint64_t> find_logged_rows(const Snapshot& version, std::span<const std::int64_t> ids,
                                               bool& by_id_map);
   // `base`: the answer of the base of a version with LoggedRows.

@@ -70,7 +70,7 @@ std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResul
   SearchStats& stats = result.stats;
   if (query.groups) {
     stats.engine = Engine::bounded;
-    return cpu::search_per_group(s, query, stats);
+    return cpu::search_per_group(s, query, cpu::count_earlier_pages(s, query, stats), stats);
   }
   switch (options.engine) {
     case Engine::scan:

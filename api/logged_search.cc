@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/index_core.h"
+#include "api/logged_groups.h"
 #include "base/elapsed.h"
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
@@ -54,8 +55,8 @@ SearchResult Index::Core::search_logged(const std::shared_ptr<const Snapshot>& v
                                         const SearchOptions& options, Watch* watch) {
   const FloatingPointScope floating_point;
   const Clock::time_point start = Clock::now();
-  // Lists, and groups of rows, are of one tree.
-  if (options.engine == Engine::ta || query.per) return search(whole(version), query, options, watch);
+  // Lists are of one tree.
+  if (options.engine == Engine::ta && !query.per) return search(whole(version), query, options, watch);
   const std::shared_ptr<const LoggedView> view = logged_view(version);
   SearchResult result;
   result.snapshot = for_searches(version, 1);
@@ -71,10 +72,37 @@ SearchResult Index::Core::search_logged(const std::shared_ptr<const Snapshot>& v
   const bool by_bounds = options.engine == Engine::automatic || options.engine == Engine::bounded;
   const bool looks_up = options.engine == Engine::automatic && few_ids_of(of_base).has_value();
   const bool is_joint = by_bounds && !looks_up && (k < cpu::kLargeJointK || query.min_score);
-  if (!is_joint || !search_jointly(of_base, of_rows, k, result))
+  if (query.per) {
+    search_groups(of_base, of_rows, k, result);
+  } else if (!is_joint || !search_jointly(of_base, of_rows, k, result)) {
     search_in_turn(of_base, of_rows, k, options, result);
+  }
   result.stats.elapsed_us = microseconds_since(start);
   return result;
+}
+
+// Ahead of a row of the answer there are fewer than k rows of it, and each tree by itself has no more rows of a group ahead of it
+// than the answer: so the k rows of each tree have all that are in the answer, and none scores less than the k-th of either.
+void Index::Core::search_groups(const ResolvedQuery& of_base, ResolvedQuery& of_rows, std::size_t k,
+                                SearchResult& result) {
+  const LoggedRows& logged = *result.snapshot->logged;
+  SearchStats& stats = result.stats;
+  stats.engine = Engine::bounded;
+  const bool has_base = !of_base.filter.is_nothing();
+  const bool has_rows = logged.rows->num_rows > 0 && !of_rows.filter.is_nothing();
+  const auto count = [&stats](const Snapshot& tree, const ResolvedQuery& query, bool has_any) {
+    return has_any ? cpu::count_earlier_pages(tree, query, stats) : GroupCounts();
+  };
+  LoggedGroups groups(*result.snapshot, of_base, of_rows);
+  groups.count(count(*logged.base, of_base, has_base), count(*logged.rows, of_rows, has_rows));
+  std::vector<Hit> base, rows;
+  if (has_base) base = cpu::search_per_group(*logged.base, of_base, groups.in_base(), stats);
+  raise_floor(base, k, of_rows);
+  if (has_rows) rows = cpu::search_per_group(*logged.rows, of_rows, groups.in_rows(), stats);
+  renumber(logged, rows);
+  const std::vector<Hit> both = merged(base, rows, base.size() + rows.size());
+  const bool is_of_one = base.empty() || rows.empty();
+  result.hits = is_of_one ? both : groups.first_allowed(both, k);
 }
 
 // Returns false if that takes too long.

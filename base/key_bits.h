@@ -12,7 +12,7 @@ namespace culmen {
 
 class KeyBits {
  public:
-  // For bits that are made anew for each query. More would take longer than they save.
+  // Of a filter's ranges, whose bits are made for each query.
   static constexpr std::uint64_t kMaxKeys = 1 << 16;
 
   KeyBits() = default;  // of no set

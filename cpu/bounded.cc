@@ -242,6 +242,7 @@ std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& q
 }
 
 GroupCounts count_earlier_pages(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  if (!query.after) return {};
   ResolvedQuery whole = query;
   whole.after = std::nullopt;  // it leaves out no row
   EarlierPages earlier(snapshot, query);
@@ -249,9 +250,8 @@ GroupCounts count_earlier_pages(const Snapshot& snapshot, const ResolvedQuery& q
   return earlier.take_counts();
 }
 
-std::vector<Hit> search_per_group(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
-  GroupCounts earlier;
-  if (query.after) earlier = count_earlier_pages(snapshot, query, stats);
+std::vector<Hit> search_per_group(const Snapshot& snapshot, const ResolvedQuery& query,
+                                  const GroupCounts& earlier, SearchStats& stats) {
   FullGroups full(snapshot, query, earlier);
   std::uint64_t visits = kVisitsOfGroups;
   while (true) {

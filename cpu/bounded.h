@@ -13,6 +13,7 @@
 #include "culmen/search.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
+#include "query/row_groups.h"
 
 namespace culmen {
 class Frontier;
@@ -45,8 +46,11 @@ class SearchMonitor {
 
 std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
 
-// The same for a query with groups, of which each has so many rows at most.
-std::vector<Hit> search_per_group(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
+// The same for a query with groups, of which each has so many rows at most. earlier: those on earlier pages.
+std::vector<Hit> search_per_group(const Snapshot& snapshot, const ResolvedQuery& query,
+                                  const GroupCounts& earlier, SearchStats& stats);
+// The rows of each group on pages before query.after.
+GroupCounts count_earlier_pages(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
 
 // The highest bound of the root's children that may have a row that passes the filter; -infinity if none has.
 double bound_of_root(const Snapshot& snapshot, const ResolvedQuery& query);

@@ -44,6 +44,35 @@ def test_arguments_that_cannot_be_are_refused():
         index.search([[1, 0]], per={"brand": 1})
 
 
+def test_rows_of_each_group_behind_a_log_are_those_of_one_tree(tmp_path):
+    rng = np.random.default_rng(5)
+
+    def rows(ids, names):
+        brand = [names[i] for i in rng.integers(0, len(names), len(ids))]
+        return {"id": ids, "a": rng.standard_normal(len(ids)), "b": rng.integers(0, 5, len(ids)) / 4, "brand": brand}
+
+    culmen.Index.build(rows(np.arange(5000), ["LG", "Sony", None, "Sharp"]), ["a", "b"], id="id").save(
+        tmp_path / "index"
+    )
+    writer = culmen.Index.open(tmp_path / "index", writable=True)
+    writer.upsert(rows(np.arange(4800, 5300), ["Acer", "LG", None]))
+    writer.erase(np.arange(100, 200))
+    readers = [
+        culmen.Index.open(tmp_path / "index", loading="on_touch"),
+        culmen.Index.open(tmp_path / "index", max_memory=1),
+    ]
+    for per in ({"brand": 1}, {"brand": 300}, {"b": 2}, {"a": 1}):
+        asked = {"weights": {"a": 1, "b": -2}, "k": 20, "per": per}
+        page = writer.search(**asked)
+        following = writer.search(**asked, after=page.cursor)
+        for reader in readers:
+            for expected, after in ((page, None), (following, page.cursor)):
+                found = reader.search(**asked, after=after)
+                assert found.ids.tolist() == expected.ids.tolist()
+                assert found.scores.tolist() == expected.scores.tolist()
+                assert found["brand"] == expected["brand"]
+
+
 def test_ranks_counts_and_reasons():
     index = build()
     assert index.rank_of({"rating": 1}, 4) == culmen.RowRank(3, 7.0)

@@ -81,6 +81,17 @@ void check_sku_searches(const Index& live, const Skus& rows, Random& random, boo
       if (page.size() < k && (row.score < place.score || (row.score == place.score && row.text > place.text)))
         page.push_back(row);
     EXPECT_EQ(skus_of(index.search(query, options)), page);
+    // The first of each group, by their numbers or none.
+    query.per = RowsPer{"f", static_cast<std::size_t>(random.between(1, 3))};
+    std::map<std::optional<double>, std::size_t> counts;
+    std::vector<RankedSku> of_groups;
+    for (const RankedSku& row : all) {
+      if (++counts[rows.at(row.text).field] > query.per->most || of_groups.size() == k) continue;
+      if (row.score < place.score || (row.score == place.score && row.text > place.text))
+        of_groups.push_back(row);
+    }
+    EXPECT_EQ(skus_of(index.search(query, options)), of_groups);
+    query.per = std::nullopt;
     query.after = std::nullopt;
     const auto is_before = [&](const RankedSku& row) {
       return row.score > place.score || (row.score == place.score && row.text < place.text);

@@ -128,8 +128,6 @@ class PageChecks {
         expected.push_back(row);
     }
     const Engine engine = random.pick({Engine::automatic, Engine::scan});
-    // A log and its table are made one tree for this.
-    if (FieldTrial::has_memory_limit(index) && version_of(index)->logged != nullptr) return "";
     if (std::string fault = difference(index.search(query, {.engine = engine}).hits, expected);
         !fault.empty())
       return "per " + query.per->column + ": " + fault;

@@ -37,6 +37,29 @@ class ShellTest(Case):
         out, err = self.culmen(*asked, "--max-memory", "much", code=2)
         self.assertIn("--max-memory", err)
 
+    def test_rows_of_each_group_behind_a_log_are_those_of_one_tree(self):
+        names = ["amber", "blue", None, "cyan"]
+        numbers = [[i * 7919 % 3001, i % 3] for i in range(3000)]
+        lines = [f"{i},{a},{b},{names[i % 4] or ''}" for i, (a, b) in enumerate(numbers)]
+        self.write("rows.csv", "\n".join(["id,a,b,colour", *lines]) + "\n")
+        self.culmen("build", "rows.csv", "-o", "index", "--attributes", "a,b", "--id", "id")
+        self.write("more.csv", "id,a,b,colour\n5000,4000,1,azure\n5001,3999,0,azure\n5002,3990,2,blue\n7,3900,1,\n")
+        self.culmen("upsert", "index", "more.csv")
+        self.culmen("delete", "index", "--where", "a >= 2990 and a < 3000")
+        self.assertIn("2 batches", self.culmen("info", "index")[0])
+        answers = []
+        for _ in range(2):
+            for limit in ((), ("--max-memory", "1kb")):
+                for per in ("colour=1", "colour=3", "b=2"):
+                    asked = ["query", "index", "-w", "a=1,b=-5", "-k", "8", "--per", per, "--format", "csv", *limit]
+                    out, _ = self.culmen(*asked)
+                    page, _ = self.culmen(*asked, "--after", "3980,5002")
+                    answers.append((out, page))
+            self.culmen("compact", "index")
+        self.assertEqual(answers[:3] * 3, answers[3:])
+        ids = [line.split(",")[1] for line in answers[0][0].splitlines()[1:]]
+        self.assertEqual(ids, ["5001", "5002", "7", "2511", "72"])
+
     def test_the_first_error_of_a_pipe_ends_it(self):
         self.build_numbers([[1, 2, 3]])
         for line in ("zz=1", "a=1 --nonsense", 'a=1 --where "b'):

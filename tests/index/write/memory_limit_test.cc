@@ -85,7 +85,6 @@ std::string difference_of_readers(const Index& limited, const Index& whole, Rand
 
 // The same of a batch of queries, some of which have what few do.
 std::string difference_of_batches(const Index& limited, const Index& whole, Random& random) {
-  const bool behind_log = version_of(limited)->logged != nullptr;  // where groups need the whole index
   std::vector<Query> queries;
   for (std::uint64_t q = 2 + random.below(30); q > 0; --q) {
     Query& query = queries.emplace_back(random_query(random));
@@ -93,7 +92,7 @@ std::string difference_of_batches(const Index& limited, const Index& whole, Rand
     if (random.chance(0.2))
       query.terms.push_back(ScoreTerm::near("c", random.uniform(0, 8)).times(random.uniform(-2, 2)));
     if (random.chance(0.2)) query.min_score = random.uniform(-1, 1);
-    if (!behind_log && random.chance(0.1)) query.per = RowsPer{"place", 2};
+    if (random.chance(0.1)) query.per = RowsPer{"place", 2};
     if (random.chance(0.1)) query.where = col("id").in({3, 700, 12'000});
   }
   const std::vector<SearchResult> found = limited.search(queries, {.num_threads = random.between(1, 3)});
