@@ -330,10 +330,16 @@ Placement Index::place(std::span<const Query> queries, const PlacementOptions& o
   const FloatingPointScope floating_point;
   check_num_threads(options.num_threads);
   require_memory(queries);
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> version = core.version();
+  // As explain, of the tree in the files. A copy on a GPU has no log.
+  const bool has_log = version->logged != nullptr;
+  const Snapshot& tree = has_log ? *version->logged->base : *version;
+  const std::shared_ptr<const LoggedView> view = has_log ? core.logged_view(version) : nullptr;
   std::vector<ResolvedQuery> resolved;
-  for (const Query& query : queries) resolved.push_back(resolve(query, *snapshot));
-  return place_queries(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs());
+  for (const Query& query : queries)
+    resolved.push_back(resolve(query, tree, has_log ? &view->statistics(query.scale, *version) : nullptr));
+  return place_queries(tree, resolved, options, CostsNs(), speed_factor(), device_costs());
 }
 
 }  // namespace culmen

@@ -189,7 +189,8 @@ int worthy_gpu(const Index& index, const std::vector<Query>& queries, const Sear
 
 std::vector<SearchResult> search(const AnyIndex& any, const std::vector<Query>& queries,
                                  const SearchOptions& options, const QueryArguments& arguments, bool quiet) {
-  const bool on_cpu = arguments.device == "auto" && any.sharded() != nullptr;
+  const bool stays = any.sharded() != nullptr || arguments.max_memory != kUnlimitedMemory;
+  const bool on_cpu = arguments.device == "auto" && stays;
   if (on_cpu || arguments.device == "cpu") return search_on_cpu(any, queries, options);
   const Index& index = any.only("--device " + arguments.device);
   const DeviceGroupOptions group = group_options(arguments);

@@ -34,6 +34,10 @@ class ShellTest(Case):
         self.assertEqual(self.culmen("shell", "index", "--max-memory", "1kb", stdin=question), expected)
         asked = ["query", "index", "-w", "a=1,b=-500", "-k", "20", "--where", "b >= 1", "--format", "csv"]
         self.assertEqual(self.culmen(*asked, "--max-memory", "2MB"), self.culmen(*asked))
+        # So many that they would be worth a copy to a GPU, which would need the whole index.
+        self.write("many.csv", "a,b\n" + "1,-500\n" * 10_000)
+        many = ["query", "index", "--weights-file", "many.csv", "-k", "1", "--format", "csv", "--max-memory", "2MB"]
+        self.assertEqual(self.culmen(*many)[0].count("\n"), 10_001)
         out, err = self.culmen(*asked, "--max-memory", "much", code=2)
         self.assertIn("--max-memory", err)
 

@@ -306,6 +306,24 @@ TEST(Readers, ReadALeafOnceForAllQuestionsOfABatch) {
   }
 }
 
+TEST(Readers, PlanWithinALimitOfMemory) {
+  Random random(7);
+  const MemoryLimit table(random, 2'000);
+  Index writer = Index::open(table.directory(), {.writable = true, .durability = Durability::os});
+  Index reader = table.open(1);
+  const std::vector<Query> queries = {{.weights = {1, 1, 1}, .k = 3},
+                                      {.weights = {1, -1, 0}, .k = 3, .scale = Scale::zscore}};
+  for (int step = 0; step < 2; ++step) {
+    for (const Query& query : queries) EXPECT_FALSE(reader.explain(query).text.empty());
+    const Placement placement = reader.place(queries);
+    EXPECT_EQ(placement.reason, writer.place(queries).reason);
+    EXPECT_GT(placement.cpu_us, 0);
+    writer.erase(std::vector<std::int64_t>{1, 2, 3});
+    ASSERT_NE(reader.refresh(), Refreshed::replaced);
+  }
+  EXPECT_NE(version_of(reader)->logged, nullptr);
+}
+
 TEST(Readers, RefuseWhatNeedsAllRowsInMemory) {
   Random random(4);
   const MemoryLimit table(random, 2'000);
