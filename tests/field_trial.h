@@ -247,12 +247,9 @@ class FieldTrial {
     return check(Index::open(temporary.path() / "repaired"));
   }
 
-  // The log of a wide table can't be beside it.
-  bool is_narrow() const { return source_.schema().attributes.size() <= 64; }
-
   Index open_reader(const std::filesystem::path& directory) {
     OpenOptions options = {.loading = random_.chance(0.7) ? Loading::on_touch : Loading::whole};
-    if (options.loading == Loading::on_touch && is_narrow())
+    if (options.loading == Loading::on_touch)
       options.max_memory = random_.pick<std::uint64_t>({kUnlimitedMemory, 1, 100'000});
     return Index::open(directory, options);
   }

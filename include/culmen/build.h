@@ -62,7 +62,7 @@ struct SaveOptions {
 struct CompactOptions {
   // As BuildOptions::temp_directory, of an index in a directory: its rows are read a few at a time, and the new one is in
   // temporary files, also while this handle has it. What the handle has in memory stays there until then: open it with
-  // Loading::on_touch. An index of more than 64 attributes with a log is read as a whole. Behind a log the rows are read in
+  // Loading::on_touch. Behind a log the rows are read in
   // another order than without the directory, and partitions, which are chosen by a sample, may be others. Empty: in memory.
   std::filesystem::path temp_directory = {};
 };

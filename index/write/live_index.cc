@@ -126,11 +126,7 @@ void LiveIndex::apply_logged() {
 }
 
 TreeWriter& LiveIndex::tree() {
-  if (newest_->has_memory_limit())
-    throw InvalidArgument(
-        directory_ +
-        ": its log can't be searched beside the table, and to apply it takes the whole index in memory; "
-        "open it without a limit of memory, or let its writer make a checkpoint");
+  newest_->require_no_memory_limit();
   if (tree_ == nullptr) tree_ = std::make_unique<TreeWriter>(newest_);
   return *tree_;
 }

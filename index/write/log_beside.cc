@@ -86,7 +86,7 @@ NormalizedBatch normalized_log(const WriteBatch& batch, const LoggedRows& logged
 // ---- Versions
 
 bool LogBeside::suits(const Snapshot& base) {
-  return base.num_rows > 0 && !base.stand_ins.empty() && !base.layout.is_wide();
+  return base.num_rows > 0 && !base.stand_ins.empty();
 }
 
 LogBeside::LogBeside(std::shared_ptr<const Snapshot> base, std::uint64_t log_bytes)
@@ -128,6 +128,7 @@ void LogBeside::begin_rows() {
     throw FormatError(std::string("a batch adds rows that do not fit: ") + error.what());
   }
   first_rows_.reset();
+  is_arranged_ = base_->layout.is_wide() && rows_->num_rows > 0;  // which load_as_they_come arranges
 }
 
 void LogBeside::apply(Change change) {

@@ -22,7 +22,7 @@ namespace culmen {
 
 class LogBeside {
  public:
-  // Whether a log can be kept beside this version: rows have determined its stand-ins, and it is not wide.
+  // Whether a log can be kept beside this version: rows have determined its stand-ins.
   static bool suits(const Snapshot& base);
 
   // `base` is read on touch, and has no LoggedRows. log_bytes: about the size of the log up to the first version.

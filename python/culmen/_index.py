@@ -281,8 +281,7 @@ class Index(HasOtherWords, Searchable):
                 read and checked when a call first needs it, which raises FormatError or IoError if it cannot be read.
                 Large changes, checkpoints, scans and copies to a GPU read all that is left.
             max_memory: bytes; for an index that is larger than memory. It is read on touch, and about so much of what
-                was read is kept. `verify`, `save`, engine "ta", copies to a GPU, and a table of more than 64
-                attributes while there are changes since the last checkpoint, need all of it and raise
+                was read is kept. `verify`, `save`, engine "ta" and copies to a GPU need all of it and raise
                 InvalidArgument, and so does `writable`.
 
         Raises:

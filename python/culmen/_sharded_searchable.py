@@ -81,7 +81,7 @@ class ShardedSearchable:
         answers = self._engine.ask({s: ("state", v, histories.get(v.uuid, "")) for s, v in enumerate(known)})
         for number, answer in sorted(answers.items()):
             if isinstance(answer, InvalidArgument):
-                raise answer  # of the call, not of the shard: its log needs more than the limit of memory
+                raise answer  # of the call, not of the shard
             if isinstance(answer, Exception):
                 faults[number] = answer
                 answer = State(known[number], listed[number]["statistics"], None, 0)
@@ -317,8 +317,7 @@ class ShardedSearchable:
     def refresh(self) -> str:
         """Loads what the writers of the shards have published since. Returns "unchanged", "advanced", or "replaced" if
         the directory now holds other shards, or older files of a shard. After a batch that not all shards could write,
-        the index that wrote it stays as it was before; so it does where a shard refuses, as with `max_memory` a table
-        of over 64 attributes behind a log does."""
+        the index that wrote it stays as it was before; so it does where a shard refuses."""
         if self._failure:
             return "unchanged"
         old = self._view.versions

@@ -55,7 +55,7 @@ std::size_t num_leaves_read(const Snapshot& tree) {
 TEST(LogBeside, HoldsWhatAMapHolds) {
   for (std::uint64_t seed = 1; seed <= num_cases(kSanitized ? 10 : 40); ++seed) {
     Random random(seed);
-    const TreeShape shape = {.num_attributes = random.pick({1, 2, 9}),
+    const TreeShape shape = {.num_attributes = random.pick({1, 2, 9, 9, 70}),
                              .partitioning = random.pick({Partitioning::angle, Partitioning::kd}),
                              .labels = random.chance(0.5)};
     BesideRows rows;

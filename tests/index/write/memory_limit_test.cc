@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "culmen/device.h"
@@ -303,6 +306,109 @@ TEST(Readers, ReadALeafOnceForAllQuestionsOfABatch) {
     const Index whole = writer.snapshot();
     for (std::size_t q = 0; q < kQuestions; ++q)
       EXPECT_EQ(difference_of_answers(found[q], whole.search(queries[q])), "");
+  }
+}
+
+// A table of more than 64 attributes behind whose snapshot there is a log, and readers that follow it or come late.
+class WideLog {
+ public:
+  explicit WideLog(Random& random) : random_(random), share_of_gaps_(random.pick({0.0, 0.01})) {
+    for (int a = random.pick({65, 70, 120}); a > 0; --a)
+      schema_.attributes.push_back({std::string("a").append(std::to_string(a)),
+                                    random.chance(0.2) ? Preference::low : Preference::high});
+    std::vector<culmen::Row> rows;
+    for (std::int64_t id = 0; id < 1'000; ++id) rows.push_back(drawn_row(id));
+    Index::build(RowTable(random, schema_, rows).view(), {.leaf_rows = 16}).save(folder_.path() / "index");
+    writer_ = Index::open(folder_.path() / "index", {.writable = true, .durability = Durability::os});
+    readers_ = {open(kUnlimitedMemory), open(1)};
+  }
+
+  void change() {
+    std::vector<culmen::Row> changed;
+    std::vector<std::int64_t> erased;
+    for (std::int64_t id = 0; id < 1'200; ++id) {
+      if (random_.chance(0.02)) {
+        erased.push_back(id);
+      } else if (random_.chance(0.05)) {
+        changed.push_back(drawn_row(id));
+      }
+    }
+    writer_->write(WriteBatch().upsert(RowTable(random_, schema_, changed).view()).erase(erased));
+    for (Index& reader : readers_) ASSERT_EQ(reader.refresh(), Refreshed::advanced);
+    readers_.push_back(open(random_.pick<std::uint64_t>({kUnlimitedMemory, 1, 100'000})));
+  }
+
+  Query query() const {
+    Query query = {.weights = random_weights(random_, schema_.attributes.size()),
+                   .k = random_.pick<std::size_t>({1, 16, 300}),
+                   .scale = random_.pick({Scale::none, Scale::minmax, Scale::zscore}),
+                   .missing = random_.pick({Missing::skip, Missing::fill})};
+    if (random_.chance(0.2)) query.where = col("a3") > 0;
+    if (random_.chance(0.2)) query.per = RowsPer{"a1", 1};
+    return query;
+  }
+
+  // The same, or refused as well.
+  void expect_equal_answers(const Query& query) const {
+    using IdsAndScores = std::vector<std::pair<std::int64_t, double>>;
+    const auto answer_of = [&](const Index& index, Engine engine) -> std::optional<IdsAndScores> {
+      try {
+        IdsAndScores answer;
+        for (const Hit& hit : index.search(query, {.engine = engine}).hits)
+          answer.emplace_back(hit.id, hit.score);
+        return answer;
+      } catch (const InvalidArgument&) {  // of weights whose scores could overflow
+        return std::nullopt;
+      }
+    };
+    const std::optional<IdsAndScores> expected = answer_of(*writer_, Engine::bounded);
+    for (const Index& reader : readers_) {
+      EXPECT_NE(version_of(reader)->logged, nullptr);
+      const Engine engine = random_.pick({Engine::automatic, Engine::bounded, Engine::scan, Engine::gta});
+      EXPECT_EQ(answer_of(reader, engine), expected);
+    }
+  }
+
+  // From the files and the log.
+  void build_again() {
+    writer_->compact({.temp_directory = folder_.path()});
+    EXPECT_EQ(writer_->verify(), std::vector<std::string>());
+  }
+
+ private:
+  culmen::Row drawn_row(std::int64_t id) const {
+    culmen::Row row = {id, {}, "", {}};
+    for (std::size_t a = 0; a < schema_.attributes.size(); ++a)
+      row.values.push_back(random_.chance(share_of_gaps_) ? std::numeric_limits<double>::quiet_NaN()
+                                                          : random_.uniform(-1, 1));
+    return row;
+  }
+  Index open(std::uint64_t max_memory) const {
+    return Index::open(folder_.path() / "index", {.loading = Loading::on_touch, .max_memory = max_memory});
+  }
+
+  Random& random_;
+  const double share_of_gaps_;
+  Schema schema_;
+  const TemporaryDirectory folder_;
+  std::optional<Index> writer_;
+  std::vector<Index> readers_;
+};
+
+TEST(Readers, AnswerBehindTheLogOfAWideTable) {
+  for (std::uint64_t seed = 1; seed <= num_cases(2); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    WideLog table(random);
+    for (int step = 0; step < 3; ++step) {
+      table.change();
+      for (int q = 0; q < 6; ++q) table.expect_equal_answers(table.query());
+    }
+    const Query query = table.query();
+    table.expect_equal_answers(query);
+    table.build_again();
+    table.expect_equal_answers(query);
+    if (HasFailure()) return;
   }
 }
 
