@@ -5,11 +5,12 @@
 namespace culmen {
 namespace {
 
-constexpr EnumNames<DeviceMemory, 4> kMemories = {"kind of device memory",
+constexpr EnumNames<DeviceMemory, 5> kMemories = {"kind of device memory",
                                                   {{{"auto", DeviceMemory::automatic},
                                                     {"device", DeviceMemory::device},
                                                     {"managed", DeviceMemory::managed},
-                                                    {"host", DeviceMemory::host}}}};
+                                                    {"host", DeviceMemory::host},
+                                                    {"compressed", DeviceMemory::compressed}}}};
 
 constexpr EnumNames<DeviceLayout, 2> kLayouts = {
     "layout of a group", {{{"replicate", DeviceLayout::replicate}, {"shard", DeviceLayout::shard}}}};

@@ -1,7 +1,7 @@
 // Latency and throughput on a GPU. Prints its own tables instead of Google Benchmark's, because it has to show the
 // worst of many queries.
 //
-//   gpu_latency [--rows=N] [--dims=D] [--kinds=independent,ascending,...] [--memory=device|managed|host]
+//   gpu_latency [--rows=N] [--dims=D] [--kinds=independent,ascending,...] [--memory=device|managed|host|compressed]
 //               [--only=warm,cold,resident,scan,gta,count,batch,rivals] [--ks=1,16,...] [--repeats=R] [--splits=S]
 //
 // Measures, for each kind of table, and compares with the time to read the columns in use once:

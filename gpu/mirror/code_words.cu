@@ -13,14 +13,15 @@ constexpr auto kWordCodes = static_cast<std::uint32_t>(kCodesOfWord);
 // A thread block for each leaf.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    write_codes(const std::uint32_t* slots, const T* values, const T* zone_map, const LeafHeader* leaves,
-                std::uint32_t num_attributes, std::uint32_t leaf_rows, const CodeWords to) {
+    write_codes(const std::uint32_t* slots, const SlotRows rows, const ValueOf<T>* zone_map,
+                const LeafHeader* leaves, const CodeWords to) {
   const std::uint32_t leaf = slots[blockIdx.x];
-  const std::uint32_t num_rows = min(leaves[leaf].num_rows, leaf_rows);
-  const T* from = values + std::size_t{leaf} * num_attributes * leaf_rows;
-  const T* zones = zone_map + std::size_t{leaf} * kZoneVectors * num_attributes;
-  const T* maxima = zones + static_cast<std::uint32_t>(Extreme::maximum) * num_attributes;
-  const T* minima = zones + static_cast<std::uint32_t>(Extreme::minimum) * num_attributes;
+  const auto num_attributes = static_cast<std::uint32_t>(rows.num_attributes);
+  const std::uint32_t num_rows = min(leaves[leaf].num_rows, static_cast<std::uint32_t>(rows.leaf_rows));
+  const LeafColumns<T> from = rows.columns<T>(leaf);
+  const ValueOf<T>* zones = zone_map + std::size_t{leaf} * kZoneVectors * num_attributes;
+  const ValueOf<T>* maxima = zones + static_cast<std::uint32_t>(Extreme::maximum) * num_attributes;
+  const ValueOf<T>* minima = zones + static_cast<std::uint32_t>(Extreme::minimum) * num_attributes;
   std::uint32_t* words = to.words + std::size_t{leaf} * to.num_words * to.stride;
   for (std::uint32_t w = 0; w < to.num_words; ++w)
     for (std::uint32_t row = threadIdx.x; row < to.stride; row += kThreads) {
@@ -30,7 +31,7 @@ __global__ void __launch_bounds__(kThreads)
         const auto minimum = static_cast<double>(minima[a]);
         const double steps_per_value = 1 / code_step(minimum, static_cast<double>(maxima[a]));
         const std::int32_t code =
-            code_of(static_cast<double>(from[a * leaf_rows + of_row]), minimum, steps_per_value);
+            code_of(static_cast<double>(from.value(a, of_row)), minimum, steps_per_value);
         word |= static_cast<std::uint32_t>(code) << (4 * (a % kWordCodes));
       }
       words[w * to.stride + row] = word;
@@ -40,20 +41,23 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 template <typename T>
-void launch_write_codes(const std::uint32_t* slots, std::uint32_t num_leaves, const T* values,
-                        const T* zone_map, const LeafHeader* leaves, std::int32_t num_attributes,
-                        std::int32_t leaf_rows, const CodeWords& to, cudaStream_t stream) {
+void launch_write_codes(const std::uint32_t* slots, std::uint32_t num_leaves, const SlotRows& rows,
+                        const ValueOf<T>* zone_map, const LeafHeader* leaves, const CodeWords& to,
+                        cudaStream_t stream) {
   if (num_leaves == 0) return;
-  cuda::launch(write_codes<T>, {.num_blocks = num_leaves, .num_threads = kThreads}, stream, slots, values,
-               zone_map, leaves, static_cast<std::uint32_t>(num_attributes),
-               static_cast<std::uint32_t>(leaf_rows), to);
+  cuda::launch(write_codes<T>, {.num_blocks = num_leaves, .num_threads = kThreads}, stream, slots, rows,
+               zone_map, leaves, to);
 }
 
-template void launch_write_codes<float>(const std::uint32_t*, std::uint32_t, const float*, const float*,
-                                        const LeafHeader*, std::int32_t, std::int32_t, const CodeWords&,
-                                        cudaStream_t);
-template void launch_write_codes<double>(const std::uint32_t*, std::uint32_t, const double*, const double*,
-                                         const LeafHeader*, std::int32_t, std::int32_t, const CodeWords&,
-                                         cudaStream_t);
+template void launch_write_codes<float>(const std::uint32_t*, std::uint32_t, const SlotRows&, const float*,
+                                        const LeafHeader*, const CodeWords&, cudaStream_t);
+template void launch_write_codes<double>(const std::uint32_t*, std::uint32_t, const SlotRows&, const double*,
+                                         const LeafHeader*, const CodeWords&, cudaStream_t);
+template void launch_write_codes<Packed<float>>(const std::uint32_t*, std::uint32_t, const SlotRows&,
+                                                const float*, const LeafHeader*, const CodeWords&,
+                                                cudaStream_t);
+template void launch_write_codes<Packed<double>>(const std::uint32_t*, std::uint32_t, const SlotRows&,
+                                                 const double*, const LeafHeader*, const CodeWords&,
+                                                 cudaStream_t);
 
 }  // namespace culmen::gpu

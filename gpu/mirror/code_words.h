@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "gpu/mirror/half_rows.h"
+#include "gpu/mirror/leaf_columns.h"
 #include "index/node_layout.h"
 
 namespace culmen::gpu {
@@ -31,14 +32,14 @@ struct CodeWords {
   std::uint32_t num_words, stride;
 };
 
-// Enqueues the writes for these leaves, of which values, zone maps and headers are written. All in device memory, but for
-// values, which may be in pinned memory. Throws CudaError.
+// Enqueues the writes for these leaves, of which rows, zone maps and headers are written. All in device memory, but for
+// rows, which may be in pinned memory. Throws CudaError.
 //
-//   values    [][num_attributes][leaf_rows] of T
-//   zone_map  [][kZoneVectors][num_attributes] of T
+//   rows      of type T (gpu/mirror/leaf_columns.h)
+//   zone_map  [][kZoneVectors][num_attributes] of ValueOf<T>
 template <typename T>
-void launch_write_codes(const std::uint32_t* slots, std::uint32_t num_leaves, const T* values,
-                        const T* zone_map, const LeafHeader* leaves, std::int32_t num_attributes,
-                        std::int32_t leaf_rows, const CodeWords& to, cudaStream_t stream);
+void launch_write_codes(const std::uint32_t* slots, std::uint32_t num_leaves, const SlotRows& rows,
+                        const ValueOf<T>* zone_map, const LeafHeader* leaves, const CodeWords& to,
+                        cudaStream_t stream);
 
 }  // namespace culmen::gpu

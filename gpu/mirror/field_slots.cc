@@ -5,19 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "gpu/mirror/filter_bytes.h"
 #include "index/snapshot_fields.h"
 
 namespace culmen::gpu {
 namespace {
-
-constexpr std::size_t kSmallestChunk = 1 << 20;
-// Chunks for changes have room for so much of what is in use.
-constexpr std::size_t kPartOfChunk = 8;
-// Unused memory that is not worth a new start.
-constexpr std::size_t kTolerated = 8 << 20;
 
 // The LeafFields of some leaves one after the other.
 class Gathered {
@@ -83,60 +76,32 @@ FieldBytes FieldSlots::bytes_of(const Snapshot& snapshot, const SlotCounts& slot
 }
 
 FieldSlots::FieldSlots(const Snapshot& snapshot, const SlotCounts& slots, bool leaves_on_host)
-    : leaves_on_host_(leaves_on_host),
-      node_bytes_(snapshot.arena->child_zones_layout().node_bytes()),
+    : node_bytes_(snapshot.arena->child_zones_layout().node_bytes()),
       addresses_(slots.leaves * sizeof(const std::byte*),
                  snapshot.arena->leaf_capacity() * sizeof(const std::byte*), cuda::Memory::device),
       child_zones_(slots.nodes * node_bytes_, snapshot.arena->node_capacity() * node_bytes_,
-                   cuda::Memory::device) {}
+                   cuda::Memory::device),
+      chunks_(leaves_on_host ? cuda::Memory::pinned : cuda::Memory::device) {}
 
 bool FieldSlots::grow(const SlotCounts& slots) {
   return addresses_.grow(slots.leaves * sizeof(const std::byte*)) &&
          child_zones_.grow(slots.nodes * node_bytes_);
 }
 
-bool FieldSlots::is_mostly_unused() const {
-  return in_chunks_ > 2 * in_use_ + kTolerated;
-}
-
-// The first chunk is as large as what it is for.
-std::byte* FieldSlots::take(std::size_t num_bytes) {
-  if (chunks_.empty() || chunks_.back().size() - used_of_last_ < num_bytes) {
-    const std::size_t wanted =
-        chunks_.empty() ? num_bytes : std::max({num_bytes, in_use_ / kPartOfChunk, kSmallestChunk});
-    chunks_.emplace_back(wanted, leaves_on_host_ ? cuda::Memory::pinned : cuda::Memory::device);
-    in_chunks_ += wanted;
-    used_of_last_ = 0;
-  }
-  std::byte* taken = chunks_.back().data() + used_of_last_;
-  used_of_last_ += num_bytes;
-  return taken;
-}
-
 std::size_t FieldSlots::write(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
                               std::span<const std::uint32_t> nodes, const ShardMap* map, Uploader& uploader) {
   const Gathered gathered(snapshot, leaves);
-  std::byte* memory = gathered.num_bytes() == 0 ? nullptr : take(gathered.num_bytes());
-  if (memory != nullptr && leaves_on_host_) {
+  std::byte* memory = gathered.num_bytes() == 0 ? nullptr : chunks_.take(gathered.num_bytes());
+  if (memory != nullptr && chunks_.are_on_host()) {
     gathered.copy(0, {memory, gathered.num_bytes()});
   } else if (memory != nullptr) {
     uploader.send(
         gathered.num_bytes(),
         [&](std::size_t first, std::span<std::byte> piece) { gathered.copy(first, piece); }, memory);
   }
-  bytes_by_slot_.resize(std::max<std::size_t>(bytes_by_slot_.size(), snapshot.leaf_slots));
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    in_use_ += gathered.bytes_of(i);
-    in_use_ -= std::exchange(bytes_by_slot_[leaves[i]], gathered.bytes_of(i));
-  }
-  const auto on_device = [](std::span<const std::uint32_t> slots, const SlotNumbers* numbers) {
-    std::vector<std::uint32_t> there(slots.begin(), slots.end());
-    if (numbers != nullptr)
-      for (std::uint32_t& slot : there) slot = numbers->on_device(slot);
-    return there;
-  };
+  for (std::size_t i = 0; i < leaves.size(); ++i) chunks_.count(leaves[i], gathered.bytes_of(i));
   uploader.scatter(
-      on_device(leaves, map == nullptr ? nullptr : &map->leaves()), sizeof memory,
+      slots_on_device(leaves, map == nullptr ? nullptr : &map->leaves()), sizeof memory,
       [&](std::size_t i, std::byte* to) {
         const std::byte* address = gathered.bytes_of(i) == 0 ? nullptr : memory + gathered.start(i);
         std::memcpy(to, &address, sizeof address);
@@ -144,7 +109,7 @@ std::size_t FieldSlots::write(const Snapshot& snapshot, std::span<const std::uin
       addresses_.data());
   SlotArena& arena = *snapshot.arena;
   uploader.scatter(
-      on_device(nodes, map == nullptr ? nullptr : &map->nodes()), node_bytes_,
+      slots_on_device(nodes, map == nullptr ? nullptr : &map->nodes()), node_bytes_,
       [&](std::size_t i, std::byte* to) {
         if (map == nullptr) {
           std::memcpy(to, arena.child_zones_bytes(nodes[i]), node_bytes_);
@@ -157,7 +122,7 @@ std::size_t FieldSlots::write(const Snapshot& snapshot, std::span<const std::uin
 }
 
 std::size_t FieldSlots::device_bytes() const {
-  return addresses_.size() + child_zones_.size() + (leaves_on_host_ ? 0 : in_chunks_);
+  return addresses_.size() + child_zones_.size() + chunks_.device_bytes();
 }
 
 }  // namespace culmen::gpu

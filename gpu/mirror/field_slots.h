@@ -1,17 +1,15 @@
 // FieldSlots: what predicates read on a device besides values and ids: the LeafFields of leaves and the child zones of nodes. As in SlotArrays, a slot is written when no version that a search may still be reading
 // refers to it.
 //
-// LeafFields have any length. They are in chunks of memory, each leaf at an address of its own; those of later versions
-// are appended. A mirror starts again with new FieldSlots once most bytes belong to slots that were written again.
+// LeafFields are in LeafChunks. A mirror starts again with new FieldSlots once these are mostly unused.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
-#include "gpu/cuda/buffer.h"
 #include "gpu/cuda/growing_buffer.h"
+#include "gpu/mirror/leaf_chunks.h"
 #include "gpu/mirror/shard_map.h"
 #include "gpu/mirror/slot_arrays.h"
 #include "gpu/mirror/uploader.h"
@@ -32,8 +30,7 @@ class FieldSlots {
 
   // Makes room for the slots of a later version. Returns false if they do not fit in place.
   bool grow(const SlotCounts& slots);
-  // Returns true if new FieldSlots would take less than half the memory.
-  bool is_mostly_unused() const;
+  bool is_mostly_unused() const { return chunks_.are_mostly_unused(); }
 
   // Enqueues the copy of leaves and nodes to their slots, by their slots on the host. map: of a part of the index, or
   // null. Returns the number of bytes. Throws as the constructor.
@@ -49,15 +46,9 @@ class FieldSlots {
   std::uint32_t node_bytes() const { return static_cast<std::uint32_t>(node_bytes_); }
 
  private:
-  std::byte* take(std::size_t num_bytes);
-
-  bool leaves_on_host_;
   std::size_t node_bytes_;
   cuda::GrowingBuffer addresses_, child_zones_;
-  std::vector<cuda::Buffer<std::byte>> chunks_;
-  std::size_t used_of_last_ = 0;              // bytes of the last chunk
-  std::size_t in_chunks_ = 0, in_use_ = 0;    // bytes of all chunks, and of the slots as last written
-  std::vector<std::uint32_t> bytes_by_slot_;  // of the host
+  LeafChunks chunks_;
 };
 
 }  // namespace culmen::gpu

@@ -24,12 +24,14 @@ struct Squares {
 // A thread block for each leaf; a lane for each row.
 template <typename T>
 __global__ void __launch_bounds__(kLanes* kWarps)
-    write_half_rows(const std::uint32_t* slots, const T* values, const LeafHeader* leaves,
-                    std::uint32_t num_attributes, std::uint32_t leaf_rows, const HalfRows to) {
+    write_half_rows(const std::uint32_t* slots, const SlotRows from, const LeafHeader* leaves,
+                    const HalfRows to) {
   __shared__ Squares of_warps[kWarps][kLanes];
   const std::uint32_t leaf = slots[blockIdx.x], lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
+  const auto num_attributes = static_cast<std::uint32_t>(from.num_attributes);
+  const auto leaf_rows = static_cast<std::uint32_t>(from.leaf_rows);
   const std::uint32_t num_rows = min(leaves[leaf].num_rows, leaf_rows);
-  const T* from = values + std::size_t{leaf} * num_attributes * leaf_rows;
+  const LeafColumns<T> columns = from.columns<T>(leaf);
   Half* rows = to.rows + std::size_t{leaf} * leaf_rows * to.stride;
   HalfLeaf largest = {};
   for (std::uint32_t first = 0; first < num_rows; first += kLanes) {
@@ -42,7 +44,7 @@ __global__ void __launch_bounds__(kLanes* kWarps)
         numbers[i] = __float2half_rn(0);
         if (a + i >= num_attributes) continue;
         const HalfUnit unit = to.units[a + i];
-        const double above = static_cast<double>(from[(a + i) * leaf_rows + row]) - unit.origin;
+        const double above = static_cast<double>(columns.value(a + i, row)) - unit.origin;
         const double number = above * unit.inverse, in_largest = above / to.largest_unit;
         numbers[i] = __float2half_rn(static_cast<float>(number));
         const double lost = number - static_cast<double>(__half2float(numbers[i]));
@@ -73,20 +75,20 @@ __global__ void __launch_bounds__(kLanes* kWarps)
 }  // namespace
 
 template <typename T>
-void launch_write_half_rows(const std::uint32_t* slots, std::uint32_t num_leaves, const T* values,
-                            const LeafHeader* leaves, std::int32_t num_attributes, std::int32_t leaf_rows,
-                            const HalfRows& to, cudaStream_t stream) {
+void launch_write_half_rows(const std::uint32_t* slots, std::uint32_t num_leaves, const SlotRows& from,
+                            const LeafHeader* leaves, const HalfRows& to, cudaStream_t stream) {
   if (num_leaves == 0) return;
   cuda::launch(write_half_rows<T>, {.num_blocks = num_leaves, .num_threads = kLanes * kWarps}, stream, slots,
-               values, leaves, static_cast<std::uint32_t>(num_attributes),
-               static_cast<std::uint32_t>(leaf_rows), to);
+               from, leaves, to);
 }
 
-template void launch_write_half_rows<float>(const std::uint32_t*, std::uint32_t, const float*,
-                                            const LeafHeader*, std::int32_t, std::int32_t, const HalfRows&,
-                                            cudaStream_t);
-template void launch_write_half_rows<double>(const std::uint32_t*, std::uint32_t, const double*,
-                                             const LeafHeader*, std::int32_t, std::int32_t, const HalfRows&,
-                                             cudaStream_t);
+template void launch_write_half_rows<float>(const std::uint32_t*, std::uint32_t, const SlotRows&,
+                                            const LeafHeader*, const HalfRows&, cudaStream_t);
+template void launch_write_half_rows<double>(const std::uint32_t*, std::uint32_t, const SlotRows&,
+                                             const LeafHeader*, const HalfRows&, cudaStream_t);
+template void launch_write_half_rows<Packed<float>>(const std::uint32_t*, std::uint32_t, const SlotRows&,
+                                                    const LeafHeader*, const HalfRows&, cudaStream_t);
+template void launch_write_half_rows<Packed<double>>(const std::uint32_t*, std::uint32_t, const SlotRows&,
+                                                     const LeafHeader*, const HalfRows&, cudaStream_t);
 
 }  // namespace culmen::gpu

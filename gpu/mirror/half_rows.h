@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/half.h"
+#include "gpu/mirror/leaf_columns.h"
 #include "index/node_layout.h"
 
 namespace culmen::gpu {
@@ -43,13 +44,12 @@ struct HalfRows {
   std::uint32_t stride;
 };
 
-// Enqueues the writes for these leaves, of which values and headers are written. All in device memory, but for values,
+// Enqueues the writes for these leaves, of which rows and headers are written. All in device memory, but for rows,
 // which may be in pinned memory. Throws CudaError.
 //
-//   values    [][num_attributes][leaf_rows] of T
+//   from  rows of type T (gpu/mirror/leaf_columns.h)
 template <typename T>
-void launch_write_half_rows(const std::uint32_t* slots, std::uint32_t num_leaves, const T* values,
-                            const LeafHeader* leaves, std::int32_t num_attributes, std::int32_t leaf_rows,
-                            const HalfRows& to, cudaStream_t stream);
+void launch_write_half_rows(const std::uint32_t* slots, std::uint32_t num_leaves, const SlotRows& from,
+                            const LeafHeader* leaves, const HalfRows& to, cudaStream_t stream);
 
 }  // namespace culmen::gpu

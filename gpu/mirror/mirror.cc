@@ -157,11 +157,13 @@ TreeChanges Mirror::changes_of_part(const Snapshot& snapshot, bool has_slots, St
 void Mirror::send(const Snapshot& snapshot, const TreeChanges& changes, const State& next,
                   RefreshStats& stats) {
   const Clock::time_point start = Clock::now();
+  if (PackedRows* packed = next.arrays->packed())
+    stats.bytes += packed->write(snapshot, changes.leaves, next.map.get(), uploader_);
   uploader_.send(snapshot, changes, next.map.get(), *next.arrays);
   const SlotBytes sizes = next.arrays->sizes();
   stats.leaves = changes.leaves.size();
   stats.nodes = changes.nodes.size();
-  stats.bytes = stats.leaves * sizes.leaf() + stats.nodes * sizes.node;
+  stats.bytes += stats.leaves * sizes.leaf() + stats.nodes * sizes.node;
   stats.gather_us = microseconds_since(start);
 }
 

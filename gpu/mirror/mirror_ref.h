@@ -9,16 +9,15 @@
 #include "gpu/mirror/attribute_bounds.h"
 #include "gpu/mirror/code_words.h"
 #include "gpu/mirror/half_rows.h"
+#include "gpu/mirror/leaf_columns.h"
 #include "index/node_layout.h"
 
 namespace culmen::gpu {
 
 inline constexpr std::uint32_t kNoNode = 0xffffffff;
 
-struct MirrorRef {
+struct MirrorRef : SlotRows {
   // As in index/slot_arena.h, by slot.
-  const std::byte* values;  // [][num_attributes][leaf_rows]
-  const std::int64_t* ids;  // [][leaf_rows]
   const LeafHeader* leaves;
   const std::byte* zone_map;  // [][kZoneVectors][num_attributes]
   const std::byte* nodes;     // [] of node_stride bytes
@@ -51,31 +50,21 @@ struct MirrorRef {
   std::uint32_t num_leaves;
   std::uint32_t num_partitions;
   std::int32_t height;
-  std::int32_t leaf_rows;
-  std::int32_t num_attributes;
 
   CULMEN_HOST_DEVICE NodeRef node(std::uint32_t i) const { return {nodes + i * node_stride}; }
   // ChildGaps, then ChildZones (index/child_zones.h).
   CULMEN_HOST_DEVICE const std::byte* zones_of_children(std::uint32_t i) const {
     return child_zones + static_cast<std::size_t>(i) * child_zones_bytes;
   }
-  template <typename T>
-  CULMEN_HOST_DEVICE const T* leaf_values(std::uint32_t leaf) const {
-    return reinterpret_cast<const T*>(values) +
-           static_cast<std::size_t>(leaf) * static_cast<std::size_t>(num_attributes * leaf_rows);
-  }
-  CULMEN_HOST_DEVICE std::uint64_t first_row(std::uint32_t leaf) const {
-    return static_cast<std::uint64_t>(leaf) * static_cast<std::uint64_t>(leaf_rows);
-  }
   // Maxima, then minima.
   template <typename T>
-  CULMEN_HOST_DEVICE const T* thresholds_of(std::uint32_t position) const {
-    return reinterpret_cast<const T*>(thresholds) +
+  CULMEN_HOST_DEVICE const ValueOf<T>* thresholds_of(std::uint32_t position) const {
+    return reinterpret_cast<const ValueOf<T>*>(thresholds) +
            std::size_t{2} * position * static_cast<std::size_t>(num_attributes);
   }
   template <typename T>
-  CULMEN_HOST_DEVICE const T* zone_vector(std::uint32_t leaf, Extreme which) const {
-    return reinterpret_cast<const T*>(zone_map) +
+  CULMEN_HOST_DEVICE const ValueOf<T>* zone_vector(std::uint32_t leaf, Extreme which) const {
+    return reinterpret_cast<const ValueOf<T>*>(zone_map) +
            (static_cast<std::size_t>(leaf) * kZoneVectors + static_cast<std::size_t>(which)) *
                static_cast<std::size_t>(num_attributes);
   }

@@ -60,8 +60,7 @@ MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const Slo
       memory_(pool_, offsets_.end) {
   if (arrays_ == nullptr) return;
   const SlotArraysRef slots = arrays_->ref();
-  ref_.values = slots.values;
-  ref_.ids = reinterpret_cast<const std::int64_t*>(slots.ids);
+  static_cast<SlotRows&>(ref_) = arrays_->rows();
   ref_.leaves = reinterpret_cast<const LeafHeader*>(slots.leaves);
   ref_.zone_map = slots.zone_map;
   ref_.nodes = slots.nodes;
@@ -80,8 +79,6 @@ MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const Slo
   ref_.num_slots = num_slots;
   ref_.root = map_ == nullptr ? snapshot.root : map_->nodes().on_device(snapshot.root);
   ref_.height = snapshot.height;
-  ref_.leaf_rows = snapshot.leaf_rows;
-  ref_.num_attributes = snapshot.num_attributes();
 }
 
 MirrorVersion::Offsets MirrorVersion::offsets_of(const Snapshot& snapshot, std::uint32_t num_slots) {

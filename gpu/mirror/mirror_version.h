@@ -136,4 +136,10 @@ struct MirrorView {
   std::shared_ptr<const Snapshot> snapshot;
 };
 
+// visit_rows (gpu/mirror/slot_arrays.h) for a version.
+template <typename F>
+decltype(auto) visit_rows(const MirrorView& view, F&& f) {
+  return visit_rows(*view.snapshot, view.mirror->ref(), std::forward<F>(f));
+}
+
 }  // namespace culmen::gpu

@@ -53,6 +53,13 @@ void SlotNumbers::release(std::uint32_t host) {
   on_device_[host] = 0;
 }
 
+std::vector<std::uint32_t> slots_on_device(std::span<const std::uint32_t> host, const SlotNumbers* numbers) {
+  std::vector<std::uint32_t> there(host.begin(), host.end());
+  if (numbers != nullptr)
+    for (std::uint32_t& slot : there) slot = numbers->on_device(slot);
+  return there;
+}
+
 TreeChanges ShardMap::update(const Snapshot& snapshot, const TreeChanges& changes) {
   leaves_.grow(snapshot.leaf_slots);
   nodes_.grow(snapshot.node_slots);

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/pages.h"
@@ -46,6 +47,9 @@ class SlotNumbers {
   std::vector<std::uint32_t> free_;
   std::uint32_t size_ = 0;
 };
+
+// The same slots as the device calls them. Null: as the host does.
+std::vector<std::uint32_t> slots_on_device(std::span<const std::uint32_t> host, const SlotNumbers* numbers);
 
 class ShardMap {
  public:

@@ -36,14 +36,23 @@ DeviceMemory choose_memory(const Snapshot& snapshot, const SlotCounts& slots, co
                            DeviceMemory wanted) {
   const std::size_t tree = tree_bytes(snapshot, slots) + fields.nodes;
   const std::size_t all = tree + row_bytes(snapshot, slots) + fields.leaves;
-  const bool takes_host = wanted == DeviceMemory::host || wanted == DeviceMemory::automatic;
-  if (wanted != DeviceMemory::host && fits(all))
-    return wanted == DeviceMemory::automatic ? DeviceMemory::device : wanted;
+  const bool is_automatic = wanted == DeviceMemory::automatic;
+  const bool takes_host = wanted == DeviceMemory::host || is_automatic;
+  const bool takes_packed = wanted == DeviceMemory::compressed || is_automatic;
+  const bool takes_all = wanted != DeviceMemory::host && wanted != DeviceMemory::compressed;
+  if (takes_all && fits(all)) return is_automatic ? DeviceMemory::device : wanted;
+  std::size_t least = takes_host ? tree : all;
+  if (takes_packed && fits(tree)) {
+    const std::size_t packed = tree + fields.leaves + PackedRows::expected_bytes(snapshot, slots.leaves);
+    if (fits(packed)) return DeviceMemory::compressed;
+    if (!takes_host) least = packed;
+  }
   if (takes_host && fits(tree)) return DeviceMemory::host;
   throw OutOfDeviceMemory(
-      "this index needs " + std::to_string(takes_host ? tree : all) + " bytes of device memory; " +
+      "this index needs " + std::to_string(least) + " bytes of device memory; " +
       std::to_string(cuda::free_device_bytes()) + " are free, of which a tenth has to stay so: " +
-      (takes_host ? "" : "keep its rows in host memory (DeviceMemory::host) or ") + "search on the CPU");
+      (takes_packed ? "" : "keep its rows there in fewer bytes (DeviceMemory::compressed), ") +
+      (takes_host ? "" : "keep them in host memory (DeviceMemory::host) or ") + "search on the CPU");
 }
 
 cuda::Memory kind_of(DeviceMemory memory) {
@@ -82,19 +91,26 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, const SlotCounts& slots, const 
   leaves_ = for_leaves(sizeof(LeafHeader), cuda::Memory::device);
   zone_maps_ = for_leaves(kZoneVectors * shape_.zone_vector_bytes(), cuda::Memory::device);
   nodes_ = make_buffer(slots.nodes, arena.node_capacity(), node_bytes_, cuda::Memory::device, part_on_top);
-  values_ = for_leaves(shape_.leaf_bytes(), kind_of(memory_));
-  ids_ = for_leaves(id_bytes(shape_), kind_of(memory_));
+  std::size_t of_packed = 0;
+  if (memory_ == DeviceMemory::compressed) {
+    of_packed = PackedRows::expected_bytes(snapshot, slots.leaves);
+    packed_ =
+        std::make_unique<PackedRows>(for_leaves(sizeof(const std::byte*), cuda::Memory::device), of_packed);
+  } else {
+    values_ = for_leaves(shape_.leaf_bytes(), kind_of(memory_));
+    ids_ = for_leaves(id_bytes(shape_), kind_of(memory_));
+  }
   if (memory_ == DeviceMemory::managed) {
     cuda::keep_on_device(values_.data(), values_.size());
     cuda::keep_on_device(ids_.data(), ids_.size());
     cuda::check(cudaDeviceSynchronize());  // before uses on other streams
   }
-  // Fields, which are allocated later, come before what is derived.
-  const std::size_t of_fields = fields.nodes + (rows_on_host() ? 0 : fields.leaves);
+  // Packed rows and fields, which are allocated later, come before what is derived.
+  const std::size_t of_others = of_packed + fields.nodes + (rows_on_host() ? 0 : fields.leaves);
   if (shape_.num_attributes >= kMinHalfAttributes) {
-    make_half_rows(snapshot, slots, of_fields, part_on_top);
+    make_half_rows(snapshot, slots, of_others, part_on_top);
   } else {
-    make_codes(snapshot, slots, of_fields, part_on_top);
+    make_codes(snapshot, slots, of_others, part_on_top);
   }
 }
 
@@ -134,15 +150,13 @@ void SlotArrays::make_codes(const Snapshot& snapshot, const SlotCounts& slots, s
 void SlotArrays::write_derived(const Snapshot& snapshot, const std::uint32_t* slots, std::uint32_t num_leaves,
                                cudaStream_t stream) const {
   if (!has_derived()) return;
-  visit_value_type(snapshot, [&]<typename T>(T) {
-    const T* values = reinterpret_cast<const T*>(values_.data());
+  visit_rows(snapshot, rows(), [&]<typename T>(T) {
     const auto* leaves = reinterpret_cast<const LeafHeader*>(leaves_.data());
     if (half_.rows != nullptr) {
-      launch_write_half_rows(slots, num_leaves, values, leaves, snapshot.num_attributes(), snapshot.leaf_rows,
-                             half_, stream);
+      launch_write_half_rows<T>(slots, num_leaves, rows(), leaves, half_, stream);
     } else {
-      launch_write_codes(slots, num_leaves, values, reinterpret_cast<const T*>(zone_maps_.data()), leaves,
-                         snapshot.num_attributes(), snapshot.leaf_rows, codes_, stream);
+      launch_write_codes<T>(slots, num_leaves, rows(), reinterpret_cast<const ValueOf<T>*>(zone_maps_.data()),
+                            leaves, codes_, stream);
     }
   });
 }
@@ -153,22 +167,32 @@ bool SlotArrays::grow(const SlotCounts& slots) {
                                  half_leaves_.grow(num_leaves * sizeof(HalfLeaf))))
     return false;
   if (codes_.words != nullptr && !code_bytes_.grow(num_leaves * code_leaf_bytes(shape_))) return false;
+  if (packed_ != nullptr && !packed_->grow(num_leaves)) return false;
   return leaves_.grow(num_leaves * sizeof(LeafHeader)) &&
          zone_maps_.grow(num_leaves * kZoneVectors * shape_.zone_vector_bytes()) &&
-         nodes_.grow(slots.nodes * node_bytes_) && values_.grow(num_leaves * shape_.leaf_bytes()) &&
-         ids_.grow(num_leaves * id_bytes(shape_));
+         nodes_.grow(slots.nodes * node_bytes_) &&
+         (packed_ != nullptr ||
+          (values_.grow(num_leaves * shape_.leaf_bytes()) && ids_.grow(num_leaves * id_bytes(shape_))));
 }
 
 std::size_t SlotArrays::device_bytes() const {
   return leaves_.size() + zone_maps_.size() + nodes_.size() + half_numbers_.size() + half_leaves_.size() +
-         code_bytes_.size() + (rows_on_host() ? 0 : values_.size() + ids_.size());
+         code_bytes_.size() + (packed_ != nullptr ? packed_->device_bytes() : 0) +
+         (rows_on_host() ? 0 : values_.size() + ids_.size());
 }
 
 SlotBytes SlotArrays::sizes() const {
-  return {rows_on_host() ? 0 : static_cast<std::uint32_t>(shape_.leaf_bytes()),
-          rows_on_host() ? 0 : static_cast<std::uint32_t>(id_bytes(shape_)),
+  const bool in_slots = !rows_on_host() && packed_ == nullptr;
+  return {in_slots ? static_cast<std::uint32_t>(shape_.leaf_bytes()) : 0,
+          in_slots ? static_cast<std::uint32_t>(id_bytes(shape_)) : 0,
           static_cast<std::uint32_t>(kZoneVectors * shape_.zone_vector_bytes()),
           static_cast<std::uint32_t>(node_bytes_)};
+}
+
+SlotRows SlotArrays::rows() const {
+  return {values_.data(), reinterpret_cast<const std::int64_t*>(ids_.data()),
+          packed_ != nullptr ? packed_->leaves() : nullptr, static_cast<std::int32_t>(shape_.leaf_rows),
+          static_cast<std::int32_t>(shape_.num_attributes)};
 }
 
 SlotArraysRef SlotArrays::ref() const {

@@ -5,17 +5,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "culmen/device.h"
 #include "gpu/cuda/buffer.h"
 #include "gpu/cuda/growing_buffer.h"
 #include "gpu/mirror/code_words.h"
 #include "gpu/mirror/half_rows.h"
+#include "gpu/mirror/packed_rows.h"
 #include "gpu/mirror/write_slots.h"
 #include "index/snapshot.h"
 
 namespace culmen::gpu {
 
+// Calls f with a value of the type of rows, as visit_value_type.
+template <typename F>
+decltype(auto) visit_rows(const Snapshot& snapshot, const SlotRows& rows, F&& f) {
+  return visit_value_type(snapshot,
+                          [&]<typename V>(V) { return rows.packed != nullptr ? f(Packed<V>()) : f(V()); });
+}
 // Slots that a version takes on a device.
 struct SlotCounts {
   std::size_t leaves = 0, nodes = 0;
@@ -39,9 +47,12 @@ class SlotArrays {
 
   DeviceMemory memory() const { return memory_; }  // never automatic
   bool rows_on_host() const { return memory_ == DeviceMemory::host; }
+  // Null unless memory() is compressed: then rows are there, and not in values() and ids().
+  PackedRows* packed() const { return packed_.get(); }
   std::size_t device_bytes() const;
   SlotBytes sizes() const;  // of what is copied to the device
   SlotArraysRef ref() const;
+  SlotRows rows() const;
   // What follows from the values: one of the two, or neither.
   const HalfRows& half() const { return half_; }
   const CodeWords& codes() const { return codes_; }
@@ -61,6 +72,7 @@ class SlotArrays {
 
   DeviceMemory memory_;
   LeafShape shape_;
+  std::unique_ptr<PackedRows> packed_;
   std::size_t node_bytes_;
   cuda::GrowingBuffer values_, ids_, leaves_, zone_maps_, nodes_;
   cuda::GrowingBuffer half_numbers_, half_leaves_;

@@ -62,7 +62,7 @@ void gather_leaf(const Snapshot& s, std::uint32_t slot, std::uint32_t target, co
   if (arrays.rows_on_host()) {
     std::memcpy(arrays.values() + target * value_bytes, arena.values(slot), value_bytes);
     std::memcpy(arrays.ids() + target * id_bytes, arena.ids(slot), id_bytes);
-  } else {
+  } else if (arrays.packed() == nullptr) {
     append(to, arena.values(slot), value_bytes);
     append(to, arena.ids(slot), id_bytes);
   }

@@ -24,7 +24,7 @@ class Uploader {
   Uploader(const Uploader&) = delete;
   Uploader& operator=(const Uploader&) = delete;
 
-  // Enqueues the copy of leaves and nodes to their slots. Rows that the arrays keep in host memory are written on
+  // Enqueues the copy of leaves and nodes to their slots, but not of packed rows, which are to be there already. Rows that the arrays keep in host memory are written on
   // return. map: of a part of the index, or null. Throws OutOfDeviceMemory or CudaError.
   void send(const Snapshot& snapshot, const TreeChanges& changes, const ShardMap* map, const SlotArrays& to);
   // Enqueues a copy of `bytes`, which may be freed on return.

@@ -16,7 +16,7 @@ namespace culmen::gpu {
 
 // Bytes of one slot; all are multiples of 8.
 struct SlotBytes {
-  std::uint32_t values, ids;  // 0: rows are in host memory
+  std::uint32_t values, ids;  // 0: rows are in host memory, or packed
   std::uint32_t zone_map;
   std::uint32_t node;
 

@@ -162,7 +162,7 @@ void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const P
       options, stream);
   if (view.mirror->has_rows()) {
     cuda::check(cudaMemsetAsync(counters, 0, sizeof(BatchCounters), stream));
-    visit_value_type(*view.snapshot, [&]<typename T>(T) { launch_batch<T>(mirror, batch, limits_, stream); });
+    visit_rows(view, [&]<typename T>(T) { launch_batch<T>(mirror, batch, limits_, stream); });
   } else {
     cuda::check(cudaMemsetAsync(results, 0, part.num_queries * sizeof(ResultHeader), stream));
   }

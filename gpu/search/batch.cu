@@ -104,7 +104,7 @@ class WarpSearch {
       for (int j = 0; j < kRowsPerLane; ++j) {
         const std::uint32_t i = first + static_cast<std::uint32_t>(j * kWarpSize) + lane_;
         const SeedRow row = found[min(i, count - 1)];
-        rows[j] = {row.score, __ldg(mirror_.ids + row.row), row.row};
+        rows[j] = {row.score, mirror_.template id<T>(row.row), row.row};
         pass[j] = i < count && passes(row.score, rows[j].id, best.kth_bound());
       }
       best.append(pass, rows);
@@ -217,5 +217,9 @@ void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
 
 template void launch_batch<float>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
 template void launch_batch<double>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
+template void launch_batch<Packed<float>>(const MirrorRef&, const BatchRef&, const cuda::Limits&,
+                                          cudaStream_t);
+template void launch_batch<Packed<double>>(const MirrorRef&, const BatchRef&, const cuda::Limits&,
+                                           cudaStream_t);
 
 }  // namespace culmen::gpu

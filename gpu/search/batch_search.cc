@@ -113,7 +113,7 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
                           : !joined.empty()  ? QueryKind::filtered
                                              : QueryKind::plain,
                           nullptr};
-  visit_value_type(snapshot, [&]<typename T>(T) { launch_batch<T>(mirror, batch, limits_, stream); });
+  visit_rows(snapshot, mirror, [&]<typename T>(T) { launch_batch<T>(mirror, batch, limits_, stream); });
   workspace->stream().synchronize_politely();
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     SearchResult& result = results[positions[i]];

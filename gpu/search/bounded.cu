@@ -61,5 +61,9 @@ template void launch_bounded<float>(const MirrorRef&, const SearchStateRef&, con
                                     const GridPlan&, QueryKind, cudaStream_t);
 template void launch_bounded<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
                                      const GridPlan&, QueryKind, cudaStream_t);
+template void launch_bounded<Packed<float>>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                            const GridPlan&, QueryKind, cudaStream_t);
+template void launch_bounded<Packed<double>>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                             const GridPlan&, QueryKind, cudaStream_t);
 
 }  // namespace culmen::gpu

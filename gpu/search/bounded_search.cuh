@@ -117,12 +117,12 @@ __device__ void search_by_bounds(const MirrorRef& mirror, const SearchStateRef& 
   bound_slots<kKind>(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   SeedPhase<T, kBoundedLoads, kKind> seed(mirror, query, scale, team);
-  write_seeds(mirror, state, room, shared.block, seed.sample(state.kth_bound), team.lane);
+  write_seeds<T>(mirror, state, room, shared.block, seed.sample(state.kth_bound), team.lane);
   GridBarrier barrier(state.counters->barrier, 1);
   barrier.arrive();
   const Child child = seed.open_next(shared.block);
   barrier.wait();
-  const KthBound kth_bound = kth_bound_of_seeds(mirror, state, room, scale, shared.block, rest);
+  const KthBound kth_bound = kth_bound_of_seeds<T>(mirror, state, room, scale, shared.block, rest);
   __syncthreads();  // the candidates overwrite the seeds' keys
   BlockCandidates found(state, scale, kth_bound, shared.block, candidates, room.visit.candidates);
   BoundedVisit<T, kKind>(

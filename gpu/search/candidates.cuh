@@ -67,7 +67,7 @@ __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, KthBound kth
   const std::uint32_t num_rows =
       score_leaf<T, kLoads, kKind>(mirror, query, leaf, lane, kth_bound.score, [&](ScoredRows& rows) {
         std::int64_t ids[kRowsPerLane];
-        keep_passing(mirror, leaf, kth_bound, rows, ids);
+        keep_passing<T>(mirror, leaf, kth_bound, rows, ids);
         Candidate found[kRowsPerLane];
 #pragma unroll
         for (int j = 0; j < kRowsPerLane; ++j) found[j] = {rows.score[j], ids[j], first_row + rows.index[j]};

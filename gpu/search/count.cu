@@ -76,8 +76,8 @@ class Counting {
     };
     bool is_kept = reaches(child_bound<kKind>(mirror_, query_, index, lane_));
     if (is_kept && kKind != QueryKind::with_functions) {
-      const T* maxima = mirror_.zone_vector<T>(leaf, Extreme::maximum);
-      const T* minima = mirror_.zone_vector<T>(leaf, Extreme::minimum);
+      const auto* maxima = mirror_.zone_vector<T>(leaf, Extreme::maximum);
+      const auto* minima = mirror_.zone_vector<T>(leaf, Extreme::minimum);
       is_kept = reaches(zone_score(query_, maxima, minima));
       // Rule A, turned around: no row of the leaf scores less.
       if (is_kept && takes_all_rows() && passes(zone_score(query_, minima, maxima), kNoId, place_)) {
@@ -89,12 +89,12 @@ class Counting {
   }
 
   __device__ void count_in(std::uint32_t leaf) {
-    const std::int64_t* ids = mirror_.ids + mirror_.first_row(leaf);
+    const LeafColumns<T> columns = mirror_.columns<T>(leaf);
     score_leaf<T, kLoads, kKind>(mirror_, query_, leaf, lane_, place_.score, [&](const ScoredRows& rows) {
 #pragma unroll
       for (int j = 0; j < kRowsPerLane; ++j)
         if (rows.valid[j] && (rows.score[j] > place_.score ||
-                              (rows.score[j] == place_.score && __ldg(ids + rows.index[j]) <= place_.id)))
+                              (rows.score[j] == place_.score && columns.id(rows.index[j]) <= place_.id)))
           ++count_;
     });
   }
@@ -165,5 +165,9 @@ template void launch_count<float>(const MirrorRef&, const SearchStateRef&, const
                                   const cuda::Limits&, QueryKind, cudaStream_t);
 template void launch_count<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
                                    const cuda::Limits&, QueryKind, cudaStream_t);
+template void launch_count<Packed<float>>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                          const cuda::Limits&, QueryKind, cudaStream_t);
+template void launch_count<Packed<double>>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                           const cuda::Limits&, QueryKind, cudaStream_t);
 
 }  // namespace culmen::gpu

@@ -13,7 +13,7 @@ std::uint64_t CountSearch::count(const MirrorView& view, const ResolvedQuery& qu
   std::unique_ptr<Workspace> workspace = pool_.take();
   const PackedArgument packed(*workspace, view, query);
   const SearchStateRef state = workspace->next(1, before);
-  visit_value_type(*view.snapshot, [&]<typename T>(T) {
+  visit_rows(view, [&]<typename T>(T) {
     launch_count<T>(view.mirror->ref(), state, packed.argument, limits_, packed.kind,
                     workspace->stream().get());
   });

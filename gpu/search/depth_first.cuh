@@ -128,7 +128,7 @@ class DepthFirst {
 #pragma unroll
           for (int j = 0; j < kRowsPerLane; ++j)
             ties |= rows.valid[j] && rows.score[j] == best_.kth_bound().score;
-          keep_passing(mirror_, leaf, best_.kth_bound(), rows, ids);
+          keep_passing<T>(mirror_, leaf, best_.kth_bound(), rows, ids);
           Candidate found[kRowsPerLane];
 #pragma unroll
           for (int j = 0; j < kRowsPerLane; ++j)

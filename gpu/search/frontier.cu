@@ -309,5 +309,9 @@ void launch_frontier(const MirrorRef& mirror, const BatchRef& batch, const cuda:
 
 template void launch_frontier<float>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
 template void launch_frontier<double>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
+template void launch_frontier<Packed<float>>(const MirrorRef&, const BatchRef&, const cuda::Limits&,
+                                             cudaStream_t);
+template void launch_frontier<Packed<double>>(const MirrorRef&, const BatchRef&, const cuda::Limits&,
+                                              cudaStream_t);
 
 }  // namespace culmen::gpu

@@ -10,10 +10,9 @@
 namespace culmen::gpu {
 
 template <typename T>
-__device__ __noinline__ double add_functions(const PackedFunctions* functions, const T* values,
-                                             const std::int64_t* ids, const std::byte* fields,
-                                             std::uint32_t stride, std::uint32_t row, double score) {
-  const TestedLeaf<T> leaf = {values, ids, LeafFields(fields), stride, {}};
+__device__ __noinline__ double add_functions(const PackedFunctions* functions, LeafColumns<T> rows,
+                                             const std::byte* fields, std::uint32_t row, double score) {
+  const TestedLeaf<T> leaf = {rows, LeafFields(fields), {}};
   return add_functions(*functions, leaf, row, score);
 }
 
@@ -21,16 +20,14 @@ __device__ __noinline__ double add_functions(const PackedFunctions* functions, c
 template <typename T>
 __device__ double add_functions(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
                                 std::uint32_t row, double score) {
-  return add_functions<T>(query.functions(), mirror.leaf_values<T>(leaf), mirror.ids + mirror.first_row(leaf),
-                          mirror.leaf_fields == nullptr ? nullptr : mirror.leaf_fields[leaf],
-                          static_cast<std::uint32_t>(mirror.leaf_rows), row, score);
+  return add_functions<T>(query.functions(), mirror.columns<T>(leaf),
+                          mirror.leaf_fields == nullptr ? nullptr : mirror.leaf_fields[leaf], row, score);
 }
 
 template <typename T>
-__device__ __noinline__ bool is_on_page(const PackedFunctions* functions, const T* values,
-                                        const std::int64_t* ids, const std::byte* fields,
-                                        std::uint32_t stride, std::uint32_t row, double score) {
-  const TestedLeaf<T> leaf = {values, ids, LeafFields(fields), stride, {}};
+__device__ __noinline__ bool is_on_page(const PackedFunctions* functions, LeafColumns<T> rows,
+                                        const std::byte* fields, std::uint32_t row, double score) {
+  const TestedLeaf<T> leaf = {rows, LeafFields(fields), {}};
   return is_on_page(*functions, leaf, row, score);
 }
 
@@ -38,9 +35,8 @@ __device__ __noinline__ bool is_on_page(const PackedFunctions* functions, const 
 template <typename T>
 __device__ bool is_on_page(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t row,
                            double score) {
-  return is_on_page<T>(query.functions(), mirror.leaf_values<T>(leaf), mirror.ids + mirror.first_row(leaf),
-                       mirror.leaf_fields == nullptr ? nullptr : mirror.leaf_fields[leaf],
-                       static_cast<std::uint32_t>(mirror.leaf_rows), row, score);
+  return is_on_page<T>(query.functions(), mirror.columns<T>(leaf),
+                       mirror.leaf_fields == nullptr ? nullptr : mirror.leaf_fields[leaf], row, score);
 }
 
 __device__ __noinline__ inline double child_bound_with_functions(

@@ -23,9 +23,8 @@ CULMEN_HOST_DEVICE double add_functions(const PackedFunctions& functions, const 
     if (function.kind == PackedFunction::Kind::number) {
       const NumberFunction& number = function.number;
       const auto column = static_cast<std::uint32_t>(number.column);
-      const double x = number.is_field
-                           ? number.of_key(leaf.fields.key(column, row))
-                           : number.of_stored(static_cast<double>(leaf.values[column * leaf.stride + row]));
+      const double x = number.is_field ? number.of_key(leaf.fields.key(column, row))
+                                       : number.of_stored(static_cast<double>(leaf.rows.value(column, row)));
       score = score_step(score, number.weight, number.value(x));
     } else if (function.kind == PackedFunction::Kind::category) {
       const auto field = static_cast<std::uint32_t>(function.field);
@@ -48,7 +47,7 @@ CULMEN_HOST_DEVICE bool is_in_full_group(const PackedFunctions& functions, const
   std::int64_t key = 0;
   if (page.groups == PackedPage::Groups::of_attribute) {
     if (leaf.fields.misses_attribute(column, row)) return page.misses_too != 0;
-    const double value = static_cast<double>(leaf.values[column * leaf.stride + row]) + 0.0;  // not -0
+    const double value = static_cast<double>(leaf.rows.value(column, row)) + 0.0;  // not -0
     key = __builtin_bit_cast(std::int64_t, value);
   } else {
     if (leaf.fields.misses_field(column, row)) return page.misses_too != 0;
@@ -72,7 +71,7 @@ template <typename T>
 CULMEN_HOST_DEVICE bool is_on_page(const PackedFunctions& functions, const TestedLeaf<T>& leaf,
                                    std::uint32_t row, double score) {
   const PackedPage& page = functions.page;
-  if (!(score < page.after_score || (score == page.after_score && leaf.ids[row] > page.after_id)))
+  if (!(score < page.after_score || (score == page.after_score && leaf.rows.id(row) > page.after_id)))
     return false;
   const bool may_be_full = page.num_full > 0 || page.misses_too != 0;
   return !may_be_full || !is_in_full_group(functions, leaf, row);

@@ -129,8 +129,9 @@ __device__ inline void offer_best(TwoBest best, std::uint32_t num, int lane, Off
 // The same if more rows tie for the best: offers those with the smallest ids and, for all the rest, the one with the
 // largest id, so that a leaf full of ties gives a k-th score bound by itself. Returns false if their scores differ
 // below the key.
-__device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, std::uint32_t top,
-                                  std::uint32_t num, int lane, Offers& offers) {
+template <typename T>
+__device__ bool offer_ties(const MirrorRef& mirror, const TwoBest& best, std::uint32_t top, std::uint32_t num,
+                           int lane, Offers& offers) {
   const std::uint32_t warp = threadIdx.x / kWarpSize;
   const SampledRow rows[2] = {best.first, best.second};
   const unsigned tied = __ballot_sync(kFullWarp, rows[0].key == top);
@@ -140,7 +141,7 @@ __device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, 
   for (int j = 0; j < 2; ++j) {
     const bool ties = rows[j].key == top;
     differ |= ties && rows[j].row.score != score;
-    ids[j] = ties ? __ldg(mirror.ids + rows[j].row.row) : kNoId;
+    ids[j] = ties ? mirror.id<T>(rows[j].row.row) : kNoId;
   }
   if (__any_sync(kFullWarp, differ)) return false;
   // One lane has the id. In a damaged index, where ids repeat, several have, and later none.
@@ -162,14 +163,15 @@ __device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, 
 }
 
 // Writes the block's best rows as seeds.
-__device__ inline void write_seeds(const MirrorRef& mirror, const SearchStateRef& state, const GridRoom& room,
-                                   BlockShared& shared, const TwoBest& best, int lane) {
+template <typename T>
+__device__ void write_seeds(const MirrorRef& mirror, const SearchStateRef& state, const GridRoom& room,
+                            BlockShared& shared, const TwoBest& best, int lane) {
   const SeedShape shape = seed_shape(state.k, room);
   Offers& offers = shared.offers;
   std::uint32_t top = best.first.key;
   const bool many_tie =
       __popc(warp_argmax(top)) > static_cast<int>(shape.of_a_warp) && top != KeyScale::kNone;
-  if (!many_tie || !offer_ties(mirror, best, top, shape.of_a_warp, lane, offers))
+  if (!many_tie || !offer_ties<T>(mirror, best, top, shape.of_a_warp, lane, offers))
     offer_best(best, shape.of_a_warp, lane, offers);
   __syncthreads();
   const std::uint32_t i = threadIdx.x, num = kSearchWarps * shape.of_a_warp;
@@ -184,9 +186,10 @@ __device__ inline void write_seeds(const MirrorRef& mirror, const SearchStateRef
 
 // The k-th score bound that the seeds give, for all threads of the block, after a grid barrier. `memory`: shared, for
 // the keys and counts of all seeds.
-__device__ inline KthBound kth_bound_of_seeds(const MirrorRef& mirror, const SearchStateRef& state,
-                                              const GridRoom& room, const KeyScale& scale,
-                                              BlockShared& shared, std::uint32_t* memory) {
+template <typename T>
+__device__ KthBound kth_bound_of_seeds(const MirrorRef& mirror, const SearchStateRef& state,
+                                       const GridRoom& room, const KeyScale& scale, BlockShared& shared,
+                                       std::uint32_t* memory) {
   const std::uint32_t count = gridDim.x * seed_shape(state.k, room).each;
   std::uint32_t *keys = memory, *counts = memory + count;
 #pragma unroll 8
@@ -198,7 +201,7 @@ __device__ inline KthBound kth_bound_of_seeds(const MirrorRef& mirror, const Sea
   return select_kth_bound(
       state.kth_bound, {keys, counts, count}, state.k, scale,
       [&](std::uint32_t i) { return __ldcg(&state.seed_rows[i].score); },
-      [&](std::uint32_t i) { return __ldg(mirror.ids + __ldcg(&state.seed_rows[i].row)); }, shared.select);
+      [&](std::uint32_t i) { return mirror.id<T>(__ldcg(&state.seed_rows[i].row)); }, shared.select);
 }
 
 // By a warp: the best rows of a leaf that reach the k-th score bound.

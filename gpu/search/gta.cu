@@ -29,7 +29,7 @@ __device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_
     if (index < num_rows && score_row<T, kKind>(mirror, query, leaf, index, best.kth_bound().score, score) &&
         score >= best.kth_bound().score) {
       const std::uint64_t row = mirror.first_row(leaf) + index;
-      const std::int64_t id = __ldg(mirror.ids + row);
+      const std::int64_t id = mirror.id<T>(row);
       if (passes(score, id, best.kth_bound())) best.append({score, id, row});
     }
     best.merge();
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kGtaThreads)
         ++shared.leaves_visited;
         shared.rows_scored += mirror.leaves[leaf].num_rows;
       }
-      const T* later = mirror.thresholds_of<T>(position);
+      const auto* later = mirror.thresholds_of<T>(position);
       const double threshold = zone_score(query, later, later + mirror.num_attributes);
       if (is_excluded(threshold, best.kth_bound(), [&] { return mirror.threshold_min_ids[position]; })) break;
     }
@@ -91,5 +91,9 @@ template void launch_gta<float>(const MirrorRef&, const SearchStateRef&, const Q
                                 const cuda::Limits&, QueryKind, cudaStream_t);
 template void launch_gta<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
                                  const cuda::Limits&, QueryKind, cudaStream_t);
+template void launch_gta<Packed<float>>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                        const cuda::Limits&, QueryKind, cudaStream_t);
+template void launch_gta<Packed<double>>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                         const cuda::Limits&, QueryKind, cudaStream_t);
 
 }  // namespace culmen::gpu

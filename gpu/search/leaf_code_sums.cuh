@@ -38,7 +38,7 @@ class LeafCodeSums {
   struct Loaded {
     std::uint32_t leaf;
     std::uint32_t words[kGroups][kRowsPerLane];  // of each group, of the first of the lane's rows
-    T minimum, maximum;                          // of the lane's attribute
+    ValueOf<T> minimum, maximum;                 // of the lane's attribute
   };
   // leaf: the lane's.
   __device__ Loaded load(std::uint32_t leaf) const {
@@ -46,7 +46,7 @@ class LeafCodeSums {
     loaded.leaf = leaf;
     load_words(leaf, 0, loaded.words);
     const auto zone = [&](Extreme which) {
-      return weight_ == 0 ? T{0} : __ldg(mirror_.zone_vector<T>(leaf, which) + attribute_);
+      return weight_ == 0 ? ValueOf<T>{0} : __ldg(mirror_.zone_vector<T>(leaf, which) + attribute_);
     };
     loaded.minimum = zone(Extreme::minimum);
     loaded.maximum = zone(Extreme::maximum);

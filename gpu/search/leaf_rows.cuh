@@ -4,6 +4,7 @@
 #include "gpu/mirror/mirror_ref.h"
 #include "gpu/search/functions.cuh"
 #include "gpu/search/packed_query.h"
+#include "gpu/search/packed_rows.cuh"
 #include "gpu/search/predicate.cuh"
 #include "gpu/search/search_state.h"
 #include "gpu/search/warp.cuh"
@@ -18,14 +19,13 @@ __device__ inline bool passes(double score, std::int64_t id, KthBound kth_bound)
 // One row of a leaf.
 template <typename T>
 struct LeafRow {
-  const T* values;  // [num_attributes], leaf_rows apart
-  std::uint32_t leaf_rows;
+  LeafColumns<T> columns;
+  std::uint32_t index;
 
-  __device__ LeafRow(const MirrorRef& mirror, std::uint32_t leaf, std::uint32_t index)
-      : values(mirror.leaf_values<T>(leaf) + index),
-        leaf_rows(static_cast<std::uint32_t>(mirror.leaf_rows)) {}
+  __device__ LeafRow(const MirrorRef& mirror, std::uint32_t leaf, std::uint32_t row)
+      : columns(mirror.columns<T>(leaf)), index(row) {}
   __device__ double operator[](std::int32_t attribute) const {
-    return static_cast<double>(__ldg(values + static_cast<std::uint32_t>(attribute) * leaf_rows));
+    return static_cast<double>(columns.value(static_cast<std::uint32_t>(attribute), index));
   }
 };
 
@@ -66,10 +66,6 @@ __device__ bool score_row(const MirrorRef& mirror, QueryRef query, std::uint32_t
   }
   return true;
 }
-
-// Rows of a leaf that a warp scores at once: as many as the usual leaf has.
-inline constexpr int kRowsPerLane = 3;
-inline constexpr int kRowsAtOnce = kRowsPerLane * kWarpSize;
 
 struct ScoredRows {
   std::uint32_t index[kRowsPerLane];  // in the leaf
@@ -158,9 +154,9 @@ __device__ void check_page(const MirrorRef& mirror, QueryRef query, std::uint32_
 template <typename T, int kLoads, QueryKind kKind, typename Visit>
 __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, int lane,
                                     double least, Visit&& visit) {
-  const T* values = mirror.leaf_values<T>(leaf);
+  const LeafColumns<T> columns = mirror.columns<T>(leaf);
   const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
-  const auto leaf_rows = static_cast<std::uint32_t>(mirror.leaf_rows);
+  const std::uint32_t last = (kIsPacked<T> ? num_rows : static_cast<std::uint32_t>(mirror.leaf_rows)) - 1;
   std::uint32_t first = 0;
   do {
     ScoredRows rows;
@@ -168,12 +164,16 @@ __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j) {
       rows.index[j] = first + static_cast<std::uint32_t>(j * kWarpSize + lane);
-      position[j] = min(rows.index[j], leaf_rows - 1);
+      position[j] = min(rows.index[j], last);
     }
     const auto load = [&](std::int32_t attribute, int j) {
-      return __ldg(values + static_cast<std::uint32_t>(attribute) * leaf_rows + position[j]);
+      return columns.value(static_cast<std::uint32_t>(attribute), position[j]);
     };
-    score_rows<kLoads>(query, load, rows.score);
+    if constexpr (kIsPacked<T>) {
+      score_packed_rows<ValueOf<T>>(columns.leaf, query, num_rows, position, lane, rows.score);
+    } else {
+      score_rows<kLoads>(query, load, rows.score);
+    }
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j) rows.valid[j] = rows.index[j] < num_rows;
     check_ranges(query, load, rows.valid);
@@ -189,13 +189,14 @@ __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std
 }
 
 // Reads the ids of the rows that reach the k-th score bound, and clears `valid` of those that do not pass it.
-__device__ inline void keep_passing(const MirrorRef& mirror, std::uint32_t leaf, KthBound kth_bound,
-                                    ScoredRows& rows, std::int64_t (&ids)[kRowsPerLane]) {
-  const std::int64_t* leaf_ids = mirror.ids + mirror.first_row(leaf);
+template <typename T>
+__device__ void keep_passing(const MirrorRef& mirror, std::uint32_t leaf, KthBound kth_bound,
+                             ScoredRows& rows, std::int64_t (&ids)[kRowsPerLane]) {
+  const LeafColumns<T> columns = mirror.columns<T>(leaf);
 #pragma unroll
   for (int j = 0; j < kRowsPerLane; ++j) {
     rows.valid[j] = rows.valid[j] && rows.score[j] >= kth_bound.score;
-    ids[j] = rows.valid[j] ? __ldg(leaf_ids + rows.index[j]) : 0;
+    ids[j] = rows.valid[j] ? columns.id(rows.index[j]) : 0;
   }
 #pragma unroll
   for (int j = 0; j < kRowsPerLane; ++j)

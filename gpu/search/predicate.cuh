@@ -12,10 +12,9 @@ namespace culmen::gpu {
 // Parameters are registers: a reference to a kernel's parameter would be a copy in local memory.
 template <typename T>
 __device__ __noinline__ unsigned passing_rows(const PackedPredicate* predicate, AttributeBits ranked_gaps,
-                                              const T* values, const std::int64_t* ids,
-                                              const std::byte* fields, std::uint32_t stride,
+                                              LeafColumns<T> rows, const std::byte* fields,
                                               std::uint32_t first, unsigned candidates) {
-  const TestedLeaf<T> leaf = {values, ids, LeafFields(fields), stride, ranked_gaps};
+  const TestedLeaf<T> leaf = {rows, LeafFields(fields), ranked_gaps};
   unsigned passing = 0;
   for (unsigned left = candidates; left != 0; left &= left - 1) {
     const auto j = static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1);
@@ -29,10 +28,9 @@ __device__ __noinline__ unsigned passing_rows(const PackedPredicate* predicate, 
 template <typename T, QueryKind kKind>
 __device__ unsigned passing_rows(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
                                  std::uint32_t first, unsigned candidates) {
-  return passing_rows<T>(predicate_of<kKind>(query), query.ranked_gaps(), mirror.leaf_values<T>(leaf),
-                         mirror.ids + mirror.first_row(leaf),
-                         mirror.leaf_fields == nullptr ? nullptr : mirror.leaf_fields[leaf],
-                         static_cast<std::uint32_t>(mirror.leaf_rows), first, candidates);
+  return passing_rows<T>(predicate_of<kKind>(query), query.ranked_gaps(), mirror.columns<T>(leaf),
+                         mirror.leaf_fields == nullptr ? nullptr : mirror.leaf_fields[leaf], first,
+                         candidates);
 }
 
 // zones: MirrorRef::zones_of_children of the node.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/host_device.h"
+#include "gpu/mirror/leaf_columns.h"
 #include "gpu/search/attribute_bits.h"
 #include "gpu/search/packed_predicate.h"
 #include "index/child_zones.h"
@@ -52,10 +53,8 @@ CULMEN_HOST_DEVICE bool run_predicate(const PackedPredicate& predicate, Passes&&
 // The rows of a leaf.
 template <typename T>
 struct TestedLeaf {
-  const T* values = nullptr;  // [num_attributes][stride]
-  const std::int64_t* ids = nullptr;
+  LeafColumns<T> rows = {};
   LeafFields fields;
-  std::uint32_t stride = 0;
   AttributeBits ranked_gaps = {};  // of the query: QueryRef::ranked_gaps
 
   CULMEN_HOST_DEVICE bool passes(const PackedPredicate& predicate, std::uint32_t row) const {
@@ -69,7 +68,7 @@ struct TestedLeaf {
     switch (test.kind) {
       case PackedTest::Kind::attribute: {
         if (test.may_miss && fields.misses_attribute(column, row)) return test.passes_missing;
-        const auto value = static_cast<double>(values[column * stride + row]);
+        const auto value = static_cast<double>(rows.value(column, row));
         return meets(predicate, test, value, value);
       }
       case PackedTest::Kind::field: {
@@ -78,7 +77,7 @@ struct TestedLeaf {
         return meets(predicate, test, key, key);
       }
       case PackedTest::Kind::id:
-        return meets(predicate, test, ids[row], ids[row]);
+        return meets(predicate, test, rows.id(row), rows.id(row));
       default:
         break;
     }

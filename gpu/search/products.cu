@@ -500,5 +500,9 @@ void launch_products(const MirrorRef& mirror, const BatchRef& batch, const cuda:
 
 template void launch_products<float>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
 template void launch_products<double>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
+template void launch_products<Packed<float>>(const MirrorRef&, const BatchRef&, const cuda::Limits&,
+                                             cudaStream_t);
+template void launch_products<Packed<double>>(const MirrorRef&, const BatchRef&, const cuda::Limits&,
+                                              cudaStream_t);
 
 }  // namespace culmen::gpu

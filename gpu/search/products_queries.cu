@@ -175,5 +175,9 @@ template void launch_start_of_products<float>(const MirrorRef&, const BatchRef&,
 template void launch_start_of_products<double>(const MirrorRef&, const BatchRef&, cudaStream_t);
 template void launch_end_of_products<float>(const MirrorRef&, const BatchRef&, cudaStream_t);
 template void launch_end_of_products<double>(const MirrorRef&, const BatchRef&, cudaStream_t);
+template void launch_start_of_products<Packed<float>>(const MirrorRef&, const BatchRef&, cudaStream_t);
+template void launch_start_of_products<Packed<double>>(const MirrorRef&, const BatchRef&, cudaStream_t);
+template void launch_end_of_products<Packed<float>>(const MirrorRef&, const BatchRef&, cudaStream_t);
+template void launch_end_of_products<Packed<double>>(const MirrorRef&, const BatchRef&, cudaStream_t);
 
 }  // namespace culmen::gpu

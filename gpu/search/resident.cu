@@ -136,5 +136,9 @@ void launch_resident(const MirrorRef& mirror, const ResidentRef& resident, const
 
 template void launch_resident<float>(const MirrorRef&, const ResidentRef&, const GridPlan&, cudaStream_t);
 template void launch_resident<double>(const MirrorRef&, const ResidentRef&, const GridPlan&, cudaStream_t);
+template void launch_resident<Packed<float>>(const MirrorRef&, const ResidentRef&, const GridPlan&,
+                                             cudaStream_t);
+template void launch_resident<Packed<double>>(const MirrorRef&, const ResidentRef&, const GridPlan&,
+                                              cudaStream_t);
 
 }  // namespace culmen::gpu

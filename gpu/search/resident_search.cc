@@ -47,9 +47,8 @@ struct ResidentSearch::Session {
     const ResidentRef resident = {
         mailbox.data(), state.data(), num_launches + 1, first,
         static_cast<std::uint32_t>(question_bytes(mirror.num_attributes) / sizeof(std::uint32_t))};
-    visit_value_type(*view.snapshot, [&]<typename T>(T) {
-      launch_resident<T>(mirror, resident, plan, workspace.stream().get());
-    });
+    visit_rows(view,
+               [&]<typename T>(T) { launch_resident<T>(mirror, resident, plan, workspace.stream().get()); });
     ++num_launches;
   }
 

@@ -68,10 +68,10 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
 
   bound_slots<kKind>(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  write_seeds(mirror, state, room, shared,
-              SeedPhase<T, kLoads, kKind>(mirror, query, scale, team).sample(state.kth_bound), lane);
+  write_seeds<T>(mirror, state, room, shared,
+                 SeedPhase<T, kLoads, kKind>(mirror, query, scale, team).sample(state.kth_bound), lane);
   grid_barrier(state.counters->barrier, 1);
-  KthBound kth_bound = kth_bound_of_seeds(mirror, state, room, scale, shared, keys);
+  KthBound kth_bound = kth_bound_of_seeds<T>(mirror, state, room, scale, shared, keys);
 
   const std::uint32_t num_leaves = mirror.num_leaves;
   const auto visit = [&](std::uint32_t leaf) {
@@ -129,5 +129,9 @@ template void launch_scan<float>(const MirrorRef&, const SearchStateRef&, const 
                                  const GridPlan&, QueryKind, cudaStream_t);
 template void launch_scan<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
                                   const GridPlan&, QueryKind, cudaStream_t);
+template void launch_scan<Packed<float>>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                         const GridPlan&, QueryKind, cudaStream_t);
+template void launch_scan<Packed<double>>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                          const GridPlan&, QueryKind, cudaStream_t);
 
 }  // namespace culmen::gpu

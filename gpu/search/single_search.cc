@@ -54,7 +54,7 @@ void SingleSearch::launch(const MirrorView& view, Engine engine, const GridPlan&
                           const SearchStateRef& state, const PackedArgument& query,
                           cudaStream_t stream) const {
   const MirrorRef mirror = mirror_for(view, engine, stream);
-  visit_value_type(*view.snapshot, [&]<typename T>(T) {
+  visit_rows(view, [&]<typename T>(T) {
     if (engine == Engine::scan) {
       launch_scan<T>(mirror, state, query.argument, plan, query.kind, stream);
     } else if (engine == Engine::gta) {

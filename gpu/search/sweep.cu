@@ -37,7 +37,7 @@ constexpr std::uint32_t kPartsOfNode = kFanOut / kLeavesAtOnce;
 template <typename T, int kSteps, QueryKind kKind>
 class Sweep {
  public:
-  __device__ Sweep(const MirrorRef& mirror, const BatchRef& batch, const SweepMemory<T>& memory,
+  __device__ Sweep(const MirrorRef& mirror, const BatchRef& batch, const SweepMemory<ValueOf<T>>& memory,
                    std::uint32_t chunk, std::uint32_t num_queries)
       : mirror_(mirror),
         batch_(batch),
@@ -166,7 +166,7 @@ class Sweep {
   const MirrorRef& mirror_;
   const BatchRef& batch_;
   const SweepRef& sweep_;
-  const SweepMemory<T>& memory_;
+  const SweepMemory<ValueOf<T>>& memory_;
   std::uint32_t num_attributes_, chunk_, num_queries_;
   SweepBounds<T> bounds_;
   SweepTiles<T, kSteps> tiles_;
@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(kSweepThreads, most_blocks_each(kSteps))
   const std::uint32_t num_queries = batch.counters->num_swept;
   if (num_queries == 0) return;
   extern __shared__ uint4 sweep_shared[];  // as ldmatrix wants it aligned
-  SweepMemory<T> memory;
+  SweepMemory<ValueOf<T>> memory;
   memory.lay_out(reinterpret_cast<std::byte*>(sweep_shared), chunk,
                  static_cast<std::uint32_t>(mirror.num_attributes), kTileStride<kSteps>);
   Sweep<T, kSteps, kKind> sweep(mirror, batch, memory, chunk, num_queries);
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(kSweepThreads, most_blocks_each(kSteps))
 
 template <typename T, int kSteps>
 void launch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits, cudaStream_t stream) {
-  SweepMemory<T> memory;
+  SweepMemory<ValueOf<T>> memory;
   const auto bytes_of = [&](std::uint32_t chunk) {
     return memory.lay_out(nullptr, chunk, static_cast<std::uint32_t>(mirror.num_attributes),
                           kTileStride<kSteps>);
@@ -234,5 +234,9 @@ void launch_sweep(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
 
 template void launch_sweep<float>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
 template void launch_sweep<double>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
+template void launch_sweep<Packed<float>>(const MirrorRef&, const BatchRef&, const cuda::Limits&,
+                                          cudaStream_t);
+template void launch_sweep<Packed<double>>(const MirrorRef&, const BatchRef&, const cuda::Limits&,
+                                           cudaStream_t);
 
 }  // namespace culmen::gpu

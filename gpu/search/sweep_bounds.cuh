@@ -18,8 +18,8 @@ __device__ inline float float_error_bound(int num_terms) {
 template <typename T>
 class SweepBounds {
  public:
-  __device__ SweepBounds(const MirrorRef& mirror, const SweepMemory<T>& memory, std::uint32_t num_attributes,
-                         std::uint32_t chunk)
+  __device__ SweepBounds(const MirrorRef& mirror, const SweepMemory<ValueOf<T>>& memory,
+                         std::uint32_t num_attributes, std::uint32_t chunk)
       : mirror_(mirror), memory_(memory), num_attributes_(num_attributes), chunk_(chunk) {}
 
   // By a warp: the children of a node from `first` on.
@@ -46,8 +46,8 @@ class SweepBounds {
     for (std::uint32_t a = threadIdx.x / kLeavesAtOnce; a < (num_attributes_ + 3) / 4 * 4;
          a += kSweepThreads / kLeavesAtOnce) {
       const std::uint32_t attribute = min(a, num_attributes_ - 1);
-      T minimum = __ldg(mirror_.zone_vector<T>(leaf, Extreme::minimum) + attribute);
-      T maximum = __ldg(mirror_.zone_vector<T>(leaf, Extreme::maximum) + attribute);
+      auto minimum = __ldg(mirror_.zone_vector<T>(leaf, Extreme::minimum) + attribute);
+      auto maximum = __ldg(mirror_.zone_vector<T>(leaf, Extreme::maximum) + attribute);
       for (int offset = 1; offset < static_cast<int>(kLeavesAtOnce); offset *= 2) {
         minimum = min(minimum, __shfl_xor_sync(kFullWarp, minimum, offset));
         maximum = max(maximum, __shfl_xor_sync(kFullWarp, maximum, offset));
@@ -116,7 +116,7 @@ class SweepBounds {
   }
 
   const MirrorRef& mirror_;
-  const SweepMemory<T>& memory_;
+  const SweepMemory<ValueOf<T>>& memory_;
   std::uint32_t num_attributes_, chunk_;
   std::uint32_t lane_ = threadIdx.x % kWarpSize, warp_ = threadIdx.x / kWarpSize;
 };

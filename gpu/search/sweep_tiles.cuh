@@ -12,8 +12,8 @@ namespace culmen::gpu {
 template <typename T, int kSteps>
 class SweepTiles {
  public:
-  __device__ SweepTiles(const MirrorRef& mirror, const SweepMemory<T>& memory, std::uint32_t num_attributes,
-                        std::uint32_t chunk)
+  __device__ SweepTiles(const MirrorRef& mirror, const SweepMemory<ValueOf<T>>& memory,
+                        std::uint32_t num_attributes, std::uint32_t chunk)
       : mirror_(mirror), memory_(memory), num_attributes_(num_attributes), chunk_(chunk) {
     // Padding is multiplied, too: it must be a number.
     for (std::uint32_t i = threadIdx.x; i < 2 * kRowsAtOnce * kStride; i += kSweepThreads)
@@ -101,17 +101,16 @@ class SweepTiles {
 
   __device__ void write_row_tile(std::uint32_t leaf, std::uint32_t first, std::uint32_t num_rows,
                                  __half* rows) const {
-    const auto leaf_rows = static_cast<std::uint32_t>(mirror_.leaf_rows);
-    const T* values = mirror_.leaf_values<T>(leaf) + first;
+    const LeafColumns<T> columns = mirror_.columns<T>(leaf);
     for (std::uint32_t a = warp_ * 2; a < num_attributes_; a += kSweepWarps * 2) {
       const std::uint32_t b = min(a + 1, num_attributes_ - 1);  // if beyond the last, multiplied by 0
-      const T minima[2] = {memory_.minima[a], memory_.minima[b]};
+      const ValueOf<T> minima[2] = {memory_.minima[a], memory_.minima[b]};
       const float per_value[2] = {memory_.sides[a].per_value, memory_.sides[b].per_value};
 #pragma unroll
       for (std::uint32_t part = 0; part < kRowsPerLane; ++part) {
         const std::uint32_t row = part * kWarpSize + lane_, position = min(row, num_rows - 1);
-        const auto above = static_cast<float>(__ldg(values + a * leaf_rows + position) - minima[0]);
-        const auto next = static_cast<float>(__ldg(values + b * leaf_rows + position) - minima[1]);
+        const auto above = static_cast<float>(columns.value(a, first + position) - minima[0]);
+        const auto next = static_cast<float>(columns.value(b, first + position) - minima[1]);
         *reinterpret_cast<__half2*>(rows + row * kStride + a) =
             __floats2half2_rn(fmaf(above, per_value[0], -0.5F), fmaf(next, per_value[1], -0.5F));
       }
@@ -165,7 +164,7 @@ class SweepTiles {
   }
 
   const MirrorRef& mirror_;
-  const SweepMemory<T>& memory_;
+  const SweepMemory<ValueOf<T>>& memory_;
   std::uint32_t num_attributes_, chunk_;
   std::uint32_t lane_ = threadIdx.x % kWarpSize, warp_ = threadIdx.x / kWarpSize;
 };

@@ -26,14 +26,14 @@ bool has_same_bits(T a, T b) {
 
 // With as many digits after the point as the largest value leaves. No decimal of fewer digits is missed so.
 template <typename T>
-int largest_exponent(std::span<const T> values) {
+int largest_exponent(std::span<const T> values, int most) {
   double largest = 0;
   for (const T value : values) {
     const double size = std::fabs(static_cast<double>(value));
     if (size > largest && size <= kMostNumber) largest = size;
   }
   int exponent = 0;
-  while (exponent < kMostExponent && largest * kPowersOfTen[exponent + 1] <= kMostScaled<T>) ++exponent;
+  while (exponent < most && largest * kPowersOfTen[exponent + 1] <= kMostScaled<T>) ++exponent;
   return exponent;
 }
 
@@ -111,7 +111,7 @@ class Packer {
 // Fills decimals_, exponent_ and exceptions_. Returns false if too many values are no decimals.
 template <typename T>
 bool ColumnEncoder::find_decimals(std::span<const T> values) {
-  exponent_ = largest_exponent(values);
+  exponent_ = largest_exponent(values, forms_.most_exponent);
   exceptions_.clear();
   decimals_.resize(values.size());
   const double power = kPowersOfTen[exponent_];
@@ -152,7 +152,7 @@ void ColumnEncoder::shorten_decimals() {
   exponent_ -= zeros;
 }
 
-ColumnEncoder::Packing ColumnEncoder::best_packing(std::span<const std::uint64_t> numbers) {
+ColumnEncoder::Packing ColumnEncoder::best_packing(std::span<const std::uint64_t> numbers) const {
   Range values, steps;
   values.add(numbers[0]);
   for (std::size_t row = 1; row < numbers.size(); ++row) {
@@ -161,7 +161,7 @@ ColumnEncoder::Packing ColumnEncoder::best_packing(std::span<const std::uint64_t
   }
   Packing plain{false, bits_for(values.size()), static_cast<std::uint64_t>(values.least), 0};
   plain.bytes = base_bytes(plain.base) + packed_bytes(numbers.size(), plain.bits);
-  if (numbers.size() < 2) return plain;
+  if (numbers.size() < 2 || !forms_.deltas) return plain;
   Packing deltas{true, bits_for(steps.size()), static_cast<std::uint64_t>(steps.least), 0};
   deltas.bytes =
       base_bytes(deltas.base) + sizeof(std::uint64_t) + packed_bytes(numbers.size() - 1, deltas.bits);

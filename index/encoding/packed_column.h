@@ -13,6 +13,8 @@
 #include <span>
 #include <type_traits>
 
+#include "base/host_device.h"
+
 namespace culmen::encoding {
 
 // A reader loads 8 bytes at a time, so there must be so many bytes after the last column.
@@ -58,7 +60,7 @@ constexpr std::uint64_t packed_bytes(std::uint64_t count, int bits) {
   return (count * static_cast<std::uint64_t>(bits) + 7) / 8;
 }
 
-constexpr std::uint64_t low_bits(int bits) {
+CULMEN_HOST_DEVICE constexpr std::uint64_t low_bits(int bits) {
   return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
 }
 
@@ -69,8 +71,8 @@ inline std::uint64_t packed_number(const std::byte* packed, std::uint64_t index,
 
 // An integer from -2^51 to 2^51 as a double. The same for all bits on every machine: only writers keep to that range.
 inline constexpr double kDoubleShift = 0x1.8p52;
-inline double double_of(std::uint64_t number) {
-  return std::bit_cast<double>(number + std::bit_cast<std::uint64_t>(kDoubleShift)) - kDoubleShift;
+CULMEN_HOST_DEVICE inline double double_of(std::uint64_t number) {
+  return __builtin_bit_cast(double, number + __builtin_bit_cast(std::uint64_t, kDoubleShift)) - kDoubleShift;
 }
 
 // The bits of a floating value so that they are in its order as signed integers, and back.
@@ -84,11 +86,11 @@ std::uint64_t ordered_bits(T value) {
   return static_cast<std::uint64_t>(std::int64_t{bits ^ ((bits >> kSign) & all_but_sign)});
 }
 template <typename T>
-T from_ordered_bits(std::uint64_t number) {
+CULMEN_HOST_DEVICE T from_ordered_bits(std::uint64_t number) {
   const auto bits = static_cast<BitsOf<T>>(number);
   constexpr int kSign = 8 * sizeof(T) - 1;
   const auto all_but_sign = static_cast<BitsOf<T>>(low_bits(kSign));
-  return std::bit_cast<T>(static_cast<BitsOf<T>>(bits ^ ((bits >> kSign) & all_but_sign)));
+  return __builtin_bit_cast(T, static_cast<BitsOf<T>>(bits ^ ((bits >> kSign) & all_but_sign)));
 }
 
 // The most bytes that a column of so many values has.

@@ -194,7 +194,7 @@ class DeviceIndex(_OnGpu):
 
     @property
     def memory(self) -> str:
-        """Where the rows are: "device", "managed" or "host"."""
+        """Where the rows are: "device", "managed", "host" or "compressed"."""
         return self._handle.memory()
 
     @property

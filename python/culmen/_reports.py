@@ -212,7 +212,7 @@ class DeviceMember:
     """A GPU of a DeviceGroup."""
 
     device: str  #: as "cuda:0"
-    memory: str  #: where the rows are: "device", "managed" or "host"
+    memory: str  #: where the rows are: "device", "managed", "host" or "compressed"
     device_bytes: int  #: memory on the GPU that its copy takes
     share: float  #: of a large batch, as it would be divided now; of parts: of the index, about
     is_usable: bool  #: False: set aside, since it has failed

@@ -54,8 +54,8 @@ struct Trial {
     options = random_build_options(random,
                                    random.pick({Partitioning::kd, Partitioning::angle, Partitioning::random}),
                                    value_type, table.columns.size());
-    memory =
-        random.pick({DeviceMemory::device, DeviceMemory::device, DeviceMemory::host, DeviceMemory::managed});
+    memory = random.pick({DeviceMemory::device, DeviceMemory::device, DeviceMemory::host,
+                          DeviceMemory::managed, DeviceMemory::compressed, DeviceMemory::compressed});
     resident = random.below(3) == 0;
   }
 

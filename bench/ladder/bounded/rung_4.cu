@@ -24,7 +24,7 @@ struct Steps {
     return select_kth_bound(
         state.kth_bound, {memory, nullptr, count}, state.k, search.scale,
         [&](std::uint32_t i) { return __ldcg(&state.seed_rows[i].score); },
-        [&](std::uint32_t i) { return __ldg(search.mirror.ids + __ldcg(&state.seed_rows[i].row)); },
+        [&](std::uint32_t i) { return search.mirror.id<float>(__ldcg(&state.seed_rows[i].row)); },
         search.shared.select);
   }
 

@@ -53,8 +53,8 @@ class Allocation : public testing::Test {
 };
 
 TEST_F(Allocation, OfACopyFails) {
-  for (const DeviceMemory memory :
-       {DeviceMemory::automatic, DeviceMemory::device, DeviceMemory::managed, DeviceMemory::host}) {
+  for (const DeviceMemory memory : {DeviceMemory::automatic, DeviceMemory::device, DeviceMemory::managed,
+                                    DeviceMemory::host, DeviceMemory::compressed}) {
     const int num_failed = fail_each_allocation(
         [&] { return DeviceOptions{.memory = memory}; },
         [&](const DeviceOptions& options) { static_cast<void>(index_.to_device(options)); },

@@ -9,7 +9,9 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "culmen/device.h"
 #include "culmen/error.h"
@@ -182,12 +184,17 @@ TEST_F(Allocator, SaysWhereThereIsNoMore) {
 }
 
 TEST_F(Allocator, DecidesWhereRowsGo) {
-  const Table table = random_table(random_, ValueClass::uniform_f32, 800'000, 4);
-  const Index index = Index::build(table.view());
+  const std::vector<Attribute> attributes = {{"a"}, {"b"}, {"c"}, {"d"}, {"e"}, {"f"}, {"g"}, {"h"}};
+  std::vector<double> prices(800'000 * attributes.size());
+  for (double& price : prices) price = static_cast<double>(random_.below(100'000)) / 100;
+  const Index index = Index::build(row_major_table(std::span<const double>(prices), attributes));
   const std::size_t all = index.to_device().device_bytes();
+  const std::size_t packed = index.to_device({.memory = DeviceMemory::compressed}).device_bytes();
+  EXPECT_LT(packed, all / 2);
   set_device_allocator(std::make_shared<Arena>(all - all / 8));
-  const DeviceIndex on_gpu = index.to_device();
-  EXPECT_EQ(on_gpu.memory(), DeviceMemory::host);
+  EXPECT_EQ(index.to_device().memory(), DeviceMemory::compressed);
+  set_device_allocator(std::make_shared<Arena>(packed - packed / 8));
+  EXPECT_EQ(index.to_device().memory(), DeviceMemory::host);
 }
 
 // The previous allocator stays alive as long as an allocation of it does.

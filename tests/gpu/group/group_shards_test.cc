@@ -39,7 +39,8 @@ class ShardsAfter : public testing::TestWithParam<Writes> {};
 TEST_P(ShardsAfter, AnswerAsTheCpuDoes) {
   SKIP_WITHOUT_GPU();
   const auto width = static_cast<std::size_t>(GetParam().shape.num_attributes);
-  for (const DeviceMemory memory : {DeviceMemory::device, DeviceMemory::managed, DeviceMemory::host}) {
+  for (const DeviceMemory memory :
+       {DeviceMemory::device, DeviceMemory::managed, DeviceMemory::host, DeviceMemory::compressed}) {
     WrittenTree tree(GetParam(), 81);
     const auto published = std::make_shared<Published>(tree.version());
     const DeviceGroup group =

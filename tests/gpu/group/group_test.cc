@@ -281,7 +281,8 @@ TEST(Group, IsNotMadeIfOneDeviceHasNoRoom) {
   const Table table = random_table(random, ValueClass::uniform_f32, 5000, 2);
   const Index index = Index::build(table.view());
   const Query query = {.weights = {1, 1}, .k = 3};
-  for (const DeviceMemory memory : {DeviceMemory::device, DeviceMemory::host, DeviceMemory::managed}) {
+  for (const DeviceMemory memory :
+       {DeviceMemory::device, DeviceMemory::host, DeviceMemory::managed, DeviceMemory::compressed}) {
     int num_failed = 0;
     for (int nth = 1; nth < 100; ++nth) {
       const int before = cuda::num_allocations();

@@ -30,6 +30,28 @@ std::vector<T> download(const T* from, std::size_t size) {
   return values;
 }
 
+// Writes the rows of a packed leaf on the device to its slot, whose header is there.
+inline void unpack(const std::byte* packed, Snapshot& to, std::uint32_t slot) {
+  SlotArena& arena = *to.arena;
+  const std::uint32_t num_rows = arena.leaf(slot).num_rows;
+  const std::size_t num_columns = gpu::kFirstAttribute + to.attributes.size();
+  std::size_t num_words = 0;
+  for (const gpu::ColumnHead& head : download(reinterpret_cast<const gpu::ColumnHead*>(packed), num_columns))
+    num_words = std::max<std::size_t>(num_words, head.first_word + (head.num_exceptions + 3u) / 4 +
+                                                     head.num_exceptions + (num_rows * head.bits + 63) / 64);
+  const std::vector<std::uint64_t> words =
+      download(reinterpret_cast<const std::uint64_t*>(packed), num_words + gpu::kReadAheadWords);
+  const gpu::PackedLeaf leaf = {reinterpret_cast<const std::byte*>(words.data())};
+  visit_value_type(to, [&]<typename T>(T) {
+    T* values = reinterpret_cast<T*>(arena.values(slot));
+    for (std::uint32_t row = 0; row < num_rows; ++row) {
+      arena.ids(slot)[row] = leaf.id(row);
+      for (std::uint32_t a = 0; a < to.attributes.size(); ++a)
+        values[a * arena.shape().leaf_rows + row] = leaf.value<T>(a, row);
+    }
+  });
+}
+
 // A snapshot whose leaves and nodes are those of the device, in the same slots; all others are zero. It has no labels,
 // which devices do not store; its codes and the zone maps of its nodes are recomputed. The version must have rows.
 inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
@@ -45,8 +67,12 @@ inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
   for (const std::uint32_t slot : s.order().leaves) {
     const std::size_t rows = shape.leaf_rows, zone_map = kZoneVectors * shape.zone_vector_bytes();
     download_to(&arena.leaf(slot), ref.leaves + slot, sizeof(LeafHeader));
-    download_to(arena.values(slot), ref.values + slot * shape.leaf_bytes(), shape.leaf_bytes());
-    download_to(arena.ids(slot), ref.ids + slot * rows, rows * sizeof(std::int64_t));
+    if (ref.packed != nullptr) {
+      unpack(download(ref.packed + slot, 1)[0], *copy, slot);
+    } else {
+      download_to(arena.values(slot), ref.values + slot * shape.leaf_bytes(), shape.leaf_bytes());
+      download_to(arena.ids(slot), ref.ids + slot * rows, rows * sizeof(std::int64_t));
+    }
     download_to(arena.zone_map(slot), ref.zone_map + slot * zone_map, zone_map);
     write_leaf_codes(arena, slot, arena.leaf(slot).num_rows);
   }

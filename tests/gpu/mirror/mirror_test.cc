@@ -29,7 +29,8 @@ TEST_P(MirrorAfter, HasWhatTheTreeHas) {
   SKIP_WITHOUT_GPU();
   constexpr std::size_t kKept = 3;
   const std::uint64_t num_batches = num_cases(6000) / 100;
-  for (const DeviceMemory memory : {DeviceMemory::device, DeviceMemory::managed, DeviceMemory::host}) {
+  for (const DeviceMemory memory :
+       {DeviceMemory::device, DeviceMemory::managed, DeviceMemory::host, DeviceMemory::compressed}) {
     WrittenTree tree(GetParam(), 21);
     const auto published = std::make_shared<Published>(tree.version());
     Mirror mirror(published, {.memory = memory});

@@ -104,7 +104,8 @@ class RefreshAfter : public testing::TestWithParam<Writes> {};
 
 TEST_P(RefreshAfter, AnswersAreTheOracles) {
   SKIP_WITHOUT_GPU();
-  for (const DeviceMemory memory : {DeviceMemory::device, DeviceMemory::managed, DeviceMemory::host}) {
+  for (const DeviceMemory memory :
+       {DeviceMemory::device, DeviceMemory::managed, DeviceMemory::host, DeviceMemory::compressed}) {
     WrittenTree tree(GetParam(), 31);
     const auto published = std::make_shared<Published>(tree.version());
     const DeviceIndex on_gpu = make_device_index(published, {.memory = memory});

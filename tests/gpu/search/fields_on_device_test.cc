@@ -27,8 +27,8 @@ class DeviceChecks {
   std::string check(const Index& index, const FieldOracle& oracle, Random& random) {
     if (FieldTrial::has_memory_limit(index)) return "";  // copies take the whole index
     if (!is_copy_of(copy_, index)) {
-      memory_ = random.pick(
-          {DeviceMemory::device, DeviceMemory::device, DeviceMemory::host, DeviceMemory::managed});
+      memory_ = random.pick({DeviceMemory::device, DeviceMemory::device, DeviceMemory::host,
+                             DeviceMemory::managed, DeviceMemory::compressed});
       copy_ = index.to_device({.memory = memory_});
       context_ = copy_->make_context();
     }

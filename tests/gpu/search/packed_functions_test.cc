@@ -96,7 +96,7 @@ class KernelFunctions {
       : s_(s),
         query_(query),
         met_(met),
-        fields_(mirrored_fields(s)),
+        leaves_(s),
         attributes_(mirrored_attributes(s)),
         bytes_(gpu::pack_functions(query, curves)) {
     for (const FunctionTerms::Term& term : query.functions.terms()) {
@@ -122,10 +122,10 @@ class KernelFunctions {
 
   // The highest score of a row that passes.
   double best_of_leaf(std::uint32_t leaf) {
-    const T* values = s_.leaf_values<T>(leaf);
+    return leaves_.test<T>(leaf, {}, [&](const auto& tested) { return best_of(leaf, tested); });
+  }
+  double best_of(std::uint32_t leaf, const auto& tested) {
     const auto stride = static_cast<std::uint32_t>(s_.leaf_rows);
-    const gpu::TestedLeaf<T> tested = {
-        values, s_.leaf_ids(leaf), LeafFields(fields_[leaf].get()), stride, {}};
     double best = kNoRow;
     for (std::uint32_t i = 0; i < s_.leaf(leaf).num_rows; ++i) {
       const std::uint64_t row = std::uint64_t{leaf} * stride + i;
@@ -178,7 +178,7 @@ class KernelFunctions {
   const Snapshot& s_;
   const ResolvedQuery& query_;
   FunctionsMet& met_;
-  std::vector<AlignedBytes> fields_;
+  MirroredLeaves leaves_;
   std::vector<gpu::AttributeBounds> attributes_;
   AlignedBytes bytes_;
 };

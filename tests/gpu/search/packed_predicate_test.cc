@@ -49,26 +49,23 @@ class Packed {
 template <typename T>
 class KernelFilter {
  public:
-  KernelFilter(const Snapshot& s, const std::vector<AlignedBytes>& fields, const Predicate& predicate,
+  KernelFilter(const Snapshot& s, const MirroredLeaves& leaves, const Predicate& predicate,
                std::vector<std::uint64_t> ranked_gaps)
       : s_(s),
-        fields_(fields),
+        leaves_(leaves),
         ranges_(implied_ranges(predicate)),
         packed_(gpu::pack_predicate(predicate, !ranked_gaps.empty())),
         ranked_gaps_(std::move(ranked_gaps)) {}
 
   bool passes(std::uint32_t leaf, std::uint32_t row) const {
-    const T* values = s_.leaf_values<T>(leaf);
-    const auto stride = static_cast<std::uint32_t>(s_.leaf_rows);
-    for (const RangePredicate& range : ranges_) {
-      const auto value =
-          static_cast<double>(values[static_cast<std::uint32_t>(range.attribute) * stride + row]);
-      if (value < range.minimum || value > range.maximum) return false;
-    }
-    if (packed_.get() == nullptr) return true;
-    const gpu::TestedLeaf<T> tested = {values, s_.leaf_ids(leaf), LeafFields(fields_[leaf].get()), stride,
-                                       bits()};
-    return tested.passes(*packed_.get(), row);
+    return leaves_.test<T>(leaf, bits(), [&](const auto& tested) {
+      for (const RangePredicate& range : ranges_) {
+        const auto value =
+            static_cast<double>(tested.rows.value(static_cast<std::uint32_t>(range.attribute), row));
+        if (value < range.minimum || value > range.maximum) return false;
+      }
+      return packed_.get() == nullptr || tested.passes(*packed_.get(), row);
+    });
   }
 
   bool may_pass(std::uint32_t slot, std::uint32_t child) const {
@@ -91,7 +88,7 @@ class KernelFilter {
   }
 
   const Snapshot& s_;
-  const std::vector<AlignedBytes>& fields_;
+  const MirroredLeaves& leaves_;
   std::vector<RangePredicate> ranges_;
   Packed packed_;
   std::vector<std::uint64_t> ranked_gaps_;
@@ -154,9 +151,9 @@ void expect_same(const Snapshot& s, const Predicate& predicate, const KernelFilt
 template <typename T>
 void expect_same(const Snapshot& s, const Filter& filter, const std::vector<std::int32_t>& required,
                  Met& met) {
-  const std::vector<AlignedBytes> fields = mirrored_fields(s);
+  const MirroredLeaves leaves(s);
   const Predicate all = compile_filter(filter, s, required);
-  expect_same(s, all, KernelFilter<T>(s, fields, all, {}), filter.text(), met);
+  expect_same(s, all, KernelFilter<T>(s, leaves, all, {}), filter.text(), met);
   std::vector<std::uint64_t> ranked_gaps = attributes_with_gaps(s);
   std::vector<std::uint64_t> required_bits(ranked_gaps.size());
   for (const std::int32_t attribute : required)
@@ -166,7 +163,7 @@ void expect_same(const Snapshot& s, const Filter& filter, const std::vector<std:
   for (std::size_t word = 0; word < ranked_gaps.size(); ++word)
     has_some |= (ranked_gaps[word] &= required_bits[word]) != 0;
   if (!has_some || testing::Test::HasFatalFailure()) return;
-  const KernelFilter<T> later(s, fields, compile_filter(filter, s), ranked_gaps);
+  const KernelFilter<T> later(s, leaves, compile_filter(filter, s), ranked_gaps);
   Met of_later;  // excludes less than tests of `is null` that are merged with demands
   expect_same(s, all, later, filter.text() + " and ranked attributes", of_later);
   met.tests.merge(of_later.tests);
@@ -236,7 +233,7 @@ class FieldCase {
 
     const Predicate predicate = random_predicate();
     const Packed packed(gpu::pack_predicate(predicate));
-    const gpu::TestedLeaf<float> leaf = {nullptr, nullptr, LeafFields(mirrored.get()), 0, {}};
+    const gpu::TestedLeaf<float> leaf = {{}, LeafFields(mirrored.get()), {}};
     bool some = false;
     for (std::uint32_t row = 0; row < num_rows_; ++row) {
       const bool passing = is_missing_[row] ? predicate.passes_missing : contains(predicate.keys, keys_[row]);
