@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "index/read_session.h"
 #include "query/resolve.h"
 
 namespace culmen {
@@ -41,7 +42,9 @@ class Pages {
  private:
   void take(const std::vector<Hit>& found) {
     const ResolvedGroups& groups = *resolved_.groups;
+    ReadSession session(snapshot_);
     for (const Hit& hit : found) {
+      session.rest();
       if (hits_.size() == resolved_.k) break;
       const GroupKey group = groups.of(snapshot_, hit.row);
       const std::size_t count = ++counts_[group];

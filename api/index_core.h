@@ -122,14 +122,12 @@ class Index::Core {
   }
 
   DeviceIndex to_device(const DeviceOptions& options) {
-    require_no_memory_limit();
-    snapshot_to_follow()->require_all();
+    prepare_to_copy();
     return make_device_index(published_, options, take_from_device(options));
   }
 
   DeviceGroup to_devices(std::span<const int> devices, const DeviceGroupOptions& options) {
-    require_no_memory_limit();
-    snapshot_to_follow()->require_all();
+    prepare_to_copy();
     std::vector<DeviceOptions> each;
     std::vector<std::shared_ptr<const gpu::LoadedTree>> loaded;
     for (const int device : devices) {
@@ -142,9 +140,12 @@ class Index::Core {
   }
 
  private:
-  void require_no_memory_limit() const {
+  // The newest version and all that follow have trees, and this one is in memory, unless that has a limit: then its
+  // leaves are read as they are copied.
+  void prepare_to_copy() const {
     const std::shared_ptr<const Snapshot> version = this->version();
-    (version->logged == nullptr ? *version : *version->logged->base).require_no_memory_limit();
+    if (version->logged != nullptr) version->logged->base->require_no_memory_limit();
+    if (!version->has_memory_limit()) snapshot_to_follow()->require_all();
   }
   // A version with LoggedRows as one tree.
   std::shared_ptr<const Snapshot> whole(const std::shared_ptr<const Snapshot>& version) const;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/lock_isolated.h"
+#include "index/read_session.h"
 
 namespace culmen {
 namespace {
@@ -22,7 +23,9 @@ std::vector<Node> children_of(const Snapshot& s, std::span<const Node> parents, 
   std::vector<Node> children(parents.size() * kFanOut);
   std::vector<std::uint32_t> counts(parents.size());
   const auto read = [&](const tbb::blocked_range<std::size_t>& range) {
+    ReadSession session(s);
     for (std::size_t p = range.begin(); p < range.end(); ++p) {
+      session.rest();
       const NodeRef node = s.node(parents[p].slot);
       counts[p] = node.header().num_children;
       for (std::size_t c = 0; c < counts[p]; ++c) {

@@ -78,6 +78,10 @@ class FieldTrial {
     const std::shared_ptr<const Snapshot> version = version_of(index);
     return (version->logged == nullptr ? *version : *version->logged->base).has_memory_limit();
   }
+  // Within a limit of memory, unless a log is beside the files.
+  static bool can_be_copied(const Index& index) {
+    return version_of(index)->logged == nullptr || !has_memory_limit(index);
+  }
 
   std::uint64_t num_queries() const { return num_queries_; }
   std::uint64_t num_answers() const { return num_answers_; }

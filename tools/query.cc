@@ -120,9 +120,10 @@ void add_running_options(CLI::App& command, QueryArguments& arguments) {
       ->type_name("DEVICE")
       ->group("Running");
   command
-      .add_option(
-          "--memory", arguments.memory,
-          "Where the rows are for a GPU: auto, device, managed or host (default auto: device if they fit)")
+      .add_option("--memory", arguments.memory,
+                  "Where the rows are for a GPU: auto, device, managed, host or compressed, there in few "
+                  "bits (default\n"
+                  "auto: device if they fit, else compressed, else host)")
       ->type_name("MEMORY")
       ->group("Running");
   command

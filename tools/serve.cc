@@ -124,9 +124,10 @@ void add_index_options(CLI::App& command, ServeArguments& arguments) {
       ->type_name("DEVICE")
       ->group("Index");
   command
-      .add_option(
-          "--memory", arguments.memory,
-          "Where the rows are for a GPU: auto, device, managed or host (default auto: device if they fit)")
+      .add_option("--memory", arguments.memory,
+                  "Where the rows are for a GPU: auto, device, managed, host or compressed, there in few "
+                  "bits (default\n"
+                  "auto: device if they fit, else compressed, else host)")
       ->type_name("MEMORY")
       ->group("Index");
   command

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "gpu/mirror/filter_bytes.h"
+#include "index/read_session.h"
 #include "index/snapshot_fields.h"
 
 namespace culmen::gpu {
@@ -19,8 +20,11 @@ class Gathered {
       : snapshot_(snapshot), leaves_(leaves) {
     starts_.reserve(leaves.size() + 1);
     starts_.push_back(0);
-    for (const std::uint32_t slot : leaves)
+    ReadSession session(snapshot);
+    for (const std::uint32_t slot : leaves) {
+      session.rest();
       starts_.push_back(starts_.back() + filter_bytes(snapshot.leaf_fields(slot)));
+    }
   }
 
   std::size_t num_bytes() const { return starts_.back(); }
@@ -39,7 +43,9 @@ class Gathered {
     const tbb::blocked_range<std::size_t> leaves(leaf_at(first),
                                                  std::min(leaf_at(end - 1) + 1, leaves_.size()), kGrain);
     tbb::parallel_for(leaves, [&](const tbb::blocked_range<std::size_t>& range) {
+      ReadSession session(snapshot_);
       for (std::size_t i = range.begin(); i < range.end(); ++i) {
+        session.rest();
         const std::span<const std::byte> bytes = snapshot_.leaf_fields(leaves_[i]).bytes();
         const std::size_t begin = std::max(first, starts_[i]);
         const std::size_t after = std::min({end, starts_[i + 1], starts_[i] + bytes.size()});
@@ -66,8 +72,11 @@ bool FieldSlots::are_needed(const Snapshot& snapshot) {
 FieldBytes FieldSlots::bytes_of(const Snapshot& snapshot, const SlotCounts& slots) {
   if (!are_needed(snapshot)) return {};
   FieldBytes bytes;
-  for (const std::uint32_t slot : snapshot.order().leaves)
+  ReadSession session(snapshot);
+  for (const std::uint32_t slot : snapshot.order().leaves) {
+    session.rest();
     bytes.leaves += filter_bytes(snapshot.leaf_fields(slot));
+  }
   if (slots.leaves < snapshot.leaf_slots)  // a part, about
     bytes.leaves = bytes.leaves / snapshot.leaf_slots * slots.leaves;
   bytes.leaves += slots.leaves * sizeof(const std::byte*);
@@ -107,12 +116,12 @@ std::size_t FieldSlots::write(const Snapshot& snapshot, std::span<const std::uin
         std::memcpy(to, &address, sizeof address);
       },
       addresses_.data());
-  SlotArena& arena = *snapshot.arena;
   uploader.scatter(
       slots_on_device(nodes, map == nullptr ? nullptr : &map->nodes()), node_bytes_,
       [&](std::size_t i, std::byte* to) {
+        const ReadSession session(snapshot);
         if (map == nullptr) {
-          std::memcpy(to, arena.child_zones_bytes(nodes[i]), node_bytes_);
+          std::memcpy(to, snapshot.arena->child_zones(nodes[i]).bytes(), node_bytes_);
         } else {
           map->write_child_zones(snapshot, nodes[i], to);
         }

@@ -8,6 +8,7 @@
 #include "base/elapsed.h"
 #include "base/lock_isolated.h"
 #include "culmen/error.h"
+#include "index/logged_rows.h"
 #include "index/tree_height.h"
 
 namespace culmen::gpu {
@@ -83,6 +84,7 @@ MirrorView Mirror::copy_what_is_new(std::shared_ptr<const Snapshot> snapshot, Re
   return lock_isolated(refresh_mutex_, [&] {
     if (snapshot == nullptr) snapshot = index_->get();
     if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
+    if (snapshot->logged != nullptr) snapshot->logged->base->require_no_memory_limit();
     State state = make_state(snapshot, stats, found);
     MirrorView view = {state.version, std::move(snapshot)};
     set_state(std::move(state));

@@ -9,6 +9,7 @@
 
 #include "gpu/mirror/packed_leaf.h"
 #include "gpu/mirror/uploader.h"
+#include "index/read_session.h"
 
 namespace culmen::gpu {
 namespace {
@@ -26,7 +27,11 @@ std::size_t PackedRows::expected_bytes(const Snapshot& snapshot, std::size_t num
   if (leaves.empty()) return 0;
   const std::size_t count = std::min(leaves.size(), kSampledLeaves);
   std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i < count; ++i) pack_leaf(snapshot, leaves[i * leaves.size() / count], bytes);
+  ReadSession session(snapshot);
+  for (std::size_t i = 0; i < count; ++i) {
+    session.rest();
+    pack_leaf(snapshot, leaves[i * leaves.size() / count], bytes);
+  }
   const auto of_each = static_cast<double>(bytes.size()) / static_cast<double>(count);
   const auto all = static_cast<std::size_t>(of_each * static_cast<double>(num_leaves));
   return all + all / kPartOfMargin + num_leaves * sizeof(const std::byte*);
@@ -53,7 +58,9 @@ std::size_t PackedRows::write_some(const Snapshot& snapshot, std::span<const std
   std::vector<std::vector<std::byte>> packed((leaves.size() + kTogether - 1) / kTogether);
   std::vector<std::uint32_t> starts(leaves.size()), sizes(leaves.size());  // in their array
   tbb::parallel_for(std::size_t{0}, packed.size(), [&](std::size_t p) {
+    ReadSession session(snapshot);
     for (std::size_t i = p * kTogether; i < std::min(leaves.size(), (p + 1) * kTogether); ++i) {
+      session.rest();
       starts[i] = static_cast<std::uint32_t>(packed[p].size());
       pack_leaf(snapshot, leaves[i], packed[p]);
       sizes[i] = static_cast<std::uint32_t>(packed[p].size()) - starts[i];

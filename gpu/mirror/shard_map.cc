@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "index/child_zones.h"
+#include "index/read_session.h"
 #include "index/write/node_columns.h"
 
 namespace culmen::gpu {
@@ -64,12 +65,17 @@ TreeChanges ShardMap::update(const Snapshot& snapshot, const TreeChanges& change
   leaves_.grow(snapshot.leaf_slots);
   nodes_.grow(snapshot.node_slots);
   // First what is not the part's: it leaves room.
-  const auto is_own = [&](std::uint32_t leaf) { return part_.has(snapshot.leaf(leaf).partition); };
+  ReadSession session(snapshot);
+  const auto is_own = [&](std::uint32_t leaf) {
+    session.rest();
+    return part_.has(snapshot.leaf(leaf).partition);
+  };
   for (const std::uint32_t leaf : changes.leaves)
     if (!is_own(leaf)) leaves_.release(leaf);
   for (const std::uint32_t leaf : changes.leaves)
     if (is_own(leaf)) leaves_.take(leaf);
   for (auto slot = changes.nodes.rbegin(); slot != changes.nodes.rend(); ++slot) {  // from the leaves up
+    session.rest();
     const NodeRef node = snapshot.node(*slot);
     bool is_empty = true;
     for (std::size_t c = 0; c < node.header().num_children; ++c) is_empty = is_empty && !has_child(node, c);

@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstring>
 
+#include "index/read_session.h"
+
 namespace culmen::gpu {
 namespace {
 
@@ -78,9 +80,13 @@ void gather(const Snapshot& s, const Share& share, const ShardMap* map, const Sl
     for (std::size_t n = 0; n < share.nodes.size(); ++n)
       piece.slots()[num_leaves + n] = map->nodes().on_device(share.nodes[n]);
   }
-  for (std::size_t i = 0; i < num_leaves; ++i)
+  ReadSession session(s);
+  for (std::size_t i = 0; i < num_leaves; ++i) {
     gather_leaf(s, share.leaves[i], piece.slots()[i], arrays, piece.leaf(i));
+    session.rest();
+  }
   for (std::size_t n = 0; n < share.nodes.size(); ++n) {
+    session.rest();
     if (map == nullptr) {
       std::memcpy(piece.node(n), s.node(share.nodes[n]).bytes, piece.sizes.node);
     } else {

@@ -49,7 +49,7 @@ struct OpenOptions {
   // Bytes of leaves and nodes that a reader with Loading::on_touch keeps, about: of a table that is larger, what was not used for a
   // while is given back, and read and checked again when it is needed. Threads keep what they are reading, so a search may
   // exceed it; dictionaries and a log are not counted. What needs all rows in memory throws InvalidArgument: save, verify,
-  // Engine::ta, copies to devices; so do writable and Loading::whole
+  // Engine::ta, copies to devices while there is a log; so do writable and Loading::whole
   std::uint64_t max_memory = kUnlimitedMemory;
 };
 

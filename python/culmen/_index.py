@@ -483,8 +483,10 @@ class Index(HasOtherWords, Searchable):
         once nothing refers to them (`del`).
 
         Args:
-            memory: where rows are kept: "device", "managed", "host" (pinned, read over the bus), or "auto":
-                device if they fit, else host.
+            memory: where rows are kept: "device", "managed", "host" (pinned, read over the bus), "compressed" (on the
+                GPU in the few bits that they need, as in files, about a third of the bytes of prices, ratings, counts
+                or dates; kernels decode what they score), or "auto": device if they fit, else compressed if that
+                does, else host.
             layout: of several GPUs: "replicate", each has a copy and answers a share of the queries, or "shard", each
                 has a part of the index, and all answer every query.
             resident: whether a kernel stays on seven eighths of the GPU's multiprocessors while single queries come, so
