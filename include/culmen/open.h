@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,12 +47,19 @@ struct OpenOptions {
   Durability durability = Durability::sync;
   int num_threads = kAllCores;  // for changes
   Loading loading = Loading::whole;
-  // Bytes of leaves and nodes that a reader with Loading::on_touch keeps, about: of a table that is larger, what was not used for a
+  // Bytes of leaves and nodes that an index with Loading::on_touch keeps, about: of a table that is larger, what was not used for a
   // while is given back, and read and checked again when it is needed. Threads keep what they are reading, so a search may
-  // exceed it; dictionaries and a log are not counted. What needs all rows in memory throws InvalidArgument: save, verify,
+  // exceed it; dictionaries, and the log of a reader, are not counted. What needs all rows in memory throws InvalidArgument: save, verify,
   // Engine::ta, Query::per while there is a log, copies to devices; so do opening and refresh of a table of more than 64
-  // attributes while it has a log, and writable, and Loading::whole
+  // attributes while it has a log, and Loading::whole.
+  // A writer keeps what batches change beside the rows of the files. Half of the limit is for that: once it is more, or the log
+  // is due for a checkpoint, the next batch first makes one tree of both and writes it as a checkpoint, which takes as long as
+  // compact(), some 4 s for a million rows of 8 attributes; searches go on meanwhile. A batch itself is in memory, and so are the ids of
+  // rows that a filter erases. A table of more than 64 attributes is refused
   std::uint64_t max_memory = kUnlimitedMemory;
+  // Of a writer with max_memory: a directory for temporary files, about five times the room of the table, while it makes one tree. Empty:
+  // the index's own
+  std::filesystem::path temp_directory = {};
 };
 
 // What opening a directory found in its log.

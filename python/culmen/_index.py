@@ -270,6 +270,7 @@ class Index(HasOtherWords, Searchable):
         threads: int = ALL_CORES,
         loading: str | None = None,
         max_memory: int | None = None,
+        temp_directory: Path | None = None,
     ) -> Index:
         """Opens the index in a directory, with every acknowledged change. Reads and checks every byte.
 
@@ -283,7 +284,10 @@ class Index(HasOtherWords, Searchable):
             max_memory: bytes; for an index that is larger than memory. It is read on touch, and about so much of what
                 was read is kept. `verify`, `save`, engine "ta", copies to a GPU, and while there are changes since
                 the last checkpoint `per` and a table of more than 64 attributes, need all of it and raise
-                InvalidArgument, and so does `writable`.
+                InvalidArgument. With `writable` half of it is for what is changed: once that is more, the next change
+                waits for a checkpoint, which takes as long as `compact`; a table of more than 64 attributes is refused.
+            temp_directory: with `writable` and `max_memory`, where such a checkpoint has its temporary files, about
+                five times the room of the table. By default the index's own directory.
 
         Raises:
             NoIndex: if there is none. It is a FileNotFoundError.
@@ -294,7 +298,9 @@ class Index(HasOtherWords, Searchable):
         most = 0 if max_memory is None else check_integer("max_memory", max_memory, 1, (1 << 64) - 1)
         if loading is None:
             loading = "whole" if max_memory is None else "on_touch"
-        return cls._of(_core.open(_path(directory), writable, durability, threads, loading, most))
+        return cls._of(
+            _core.open(_path(directory), writable, durability, threads, loading, most, as_bytes(temp_directory))
+        )
 
     @staticmethod
     def repair(source: Path, target: Path) -> RepairReport:

@@ -291,7 +291,7 @@ class FullModel {
   std::int64_t next_id_ = 0;
 };
 
-constexpr OpenOptions kOnTouch = {.writable = true, .num_threads = 1, .loading = Loading::on_touch};
+const OpenOptions kOnTouch = {.writable = true, .num_threads = 1, .loading = Loading::on_touch};
 
 TEST(WriteOnTouch, KeepsLabelsFieldsAndGapsThroughCheckpointsAndReopening) {
   FullModel model(5);
