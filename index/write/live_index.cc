@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/floating_point_scope.h"
+#include "base/free_memory.h"
 #include "base/lock_isolated.h"
 #include "base/with_threads.h"
 #include "culmen/error.h"
@@ -515,13 +516,18 @@ bool LiveIndex::is_merge_due() const {
 // Makes one tree of that of the files and what is beside it, writes it, and goes on from there. The version stays the same.
 void LiveIndex::merge() {
   flush_locked();
-  checkpointer_->run(newest_->logged == nullptr ? *newest_ : *load_anew(*newest_, directory_of_merges()));
+  std::shared_ptr<const Snapshot> whole =
+      newest_->logged == nullptr ? newest_ : load_anew(*newest_, directory_of_merges());
+  give_back_freed_memory();
+  checkpointer_->run(*whole);
+  whole.reset();
   go_on_from_files();
 }
 
 void LiveIndex::go_on_from_files() {
   writer_.reset();
   publish(store_->read_newest_snapshot());
+  give_back_freed_memory();
 }
 
 // ---- Calls of the public API
