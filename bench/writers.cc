@@ -150,7 +150,8 @@ void measure(const Settings& settings, Index& index, const std::string& change, 
   for (std::thread& thread : threads) thread.join();
   const double rows = static_cast<double>(settings.batches) * static_cast<double>(settings.batch);
   std::printf(
-      "%-8s %2d writers %10.0f rows/s %8.2f us of processor time per row; a batch: median %.1f ms, worst %.0f ms\n",
+      "%-8s %2d writers %10.0f rows/s %8.2f us of processor time per row; a batch: median %.1f ms, worst "
+      "%.0f ms\n",
       change.c_str(), num_writers, rows / (now_us() - start) * 1e6, (processor_us() - processor_start) / rows,
       median(times), quantile(times, 1));
   std::fflush(stdout);
