@@ -516,6 +516,7 @@ bool LiveIndex::is_merge_due() const {
 // Makes one tree of that of the files and what is beside it, writes it, and goes on from there. The version stays the same.
 void LiveIndex::merge() {
   flush_locked();
+  writer_.reset();  // its maps take memory
   std::shared_ptr<const Snapshot> whole =
       newest_->logged == nullptr ? newest_ : load_anew(*newest_, directory_of_merges());
   give_back_freed_memory();

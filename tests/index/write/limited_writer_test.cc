@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "culmen/error.h"
@@ -21,6 +20,7 @@
 #include "tests/field_tables.h"
 #include "tests/harness.h"
 #include "tests/index/write/limited_answers.h"
+#include "tests/resident_memory.h"
 
 namespace culmen::test {
 namespace {
@@ -175,6 +175,103 @@ TEST(LimitedWriter, DoesWhatAWriterWithAllRowsDoes) {
     }
     EXPECT_GT(num_beside, 0u) << seed;
   }
+}
+
+// What nobody has built yet is in memory, until that is more than half of the limit. The first rows determine the stand-ins.
+TEST(LimitedWriter, FillsAnIndexThatWasEmpty) {
+  Random random(7);
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path() / "index";
+  Index::create(kSchema, {.leaf_rows = 16, .value_type = ValueType::float64}).save(path);
+  Index whole = Index::create(kSchema, {.leaf_rows = 16, .value_type = ValueType::float64});
+  Index index = Index::open(
+      path,
+      {.writable = true, .durability = Durability::os, .loading = Loading::on_touch, .max_memory = 100'000});
+  for (std::int64_t first = 0; first < 3'000; first += 300) {
+    const RowTable rows(random, kSchema, some_rows(random, first, first + 300));
+    index.insert(rows.view());
+    whole.insert(rows.view());
+    ASSERT_EQ(limited::difference_of_readers(index, whole, random), "") << first;
+  }
+  EXPECT_NE(version_of(index)->logged, nullptr);
+  index.erase_where(id_col() >= 0);
+  EXPECT_EQ(index.info().num_rows, 0u);
+  index.checkpoint();
+  const RowTable rows(random, kSchema, some_rows(random, 0, 40));
+  index.insert(rows.view());
+  EXPECT_EQ(index.info().num_rows, 40u);
+  index.close();
+  EXPECT_EQ(Index::open(path).verify(), std::vector<std::string>());
+}
+
+// It is written as one tree, and not logged.
+TEST(LimitedWriter, WritesABatchOfAMillionRowsAtOnce) {
+  constexpr std::size_t kRows = kSanitized ? 1'000 : 1'000'000;
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path() / "index";
+  const std::vector<float> first = {3, 1, 2};
+  Index::build(row_major_table<float>(first, {{"a"}})).save(path);
+  Index index = Index::open(
+      path,
+      {.writable = true, .durability = Durability::os, .loading = Loading::on_touch, .max_memory = 1 << 20});
+  index.erase(std::vector<std::int64_t>{1});
+  std::vector<float> many(kRows);
+  for (std::size_t row = 0; row < kRows; ++row) many[row] = static_cast<float>(row * 7 % kRows);
+  EXPECT_EQ(index.insert(row_major_table<float>(many, {{"a"}})).first_id, 3);
+  EXPECT_TRUE(kSanitized || version_of(index)->logged == nullptr);
+  const SearchResult best = index.search({.weights = {1}, .k = 2});
+  EXPECT_EQ(best.hits[0].score, static_cast<double>(kRows - 1));
+  EXPECT_EQ(best.hits[1].score, static_cast<double>(kRows - 2));
+  index.insert(row_major_table<float>(first, {{"a"}}));
+  EXPECT_EQ(index.info().num_rows, kRows + 5);
+  index.close();
+  EXPECT_EQ(Index::open(path).verify(), std::vector<std::string>());
+}
+
+TEST(LimitedWriter, KeepsToItsLimitOfMemory) {
+  if (kSanitized || !tells_resident_bytes()) GTEST_SKIP();
+  constexpr std::uint64_t kMost = 4 << 20;
+  Random random(9);
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path() / "index";
+  std::vector<float> values(8 * 150'000);
+  for (float& value : values) value = static_cast<float>(random.uniform(-1, 1));
+  std::vector<Attribute> attributes;
+  for (int i = 0; i < 8; ++i) attributes.push_back({std::string("a").append(std::to_string(i))});
+  Index::build(row_major_table<float>(values, attributes)).save(path);
+  values.resize(8 * 1'000);
+  Index index = Index::open(path, {.writable = true,
+                                   .durability = Durability::os,
+                                   .num_threads = 1,
+                                   .loading = Loading::on_touch,
+                                   .max_memory = kMost});
+  std::uint64_t num_merges = 0;
+  const std::size_t before = anonymous_bytes();
+  std::size_t most = 0;
+  std::shared_ptr<const Snapshot> last;
+  for (int batch = 0; batch < 50; ++batch) {
+    for (float& value : values) value = static_cast<float>(random.uniform(-1, 1));
+    index.insert(row_major_table<float>(values, attributes));
+    const std::shared_ptr<const Snapshot> base = version_of(index)->logged->base;
+    num_merges += std::exchange(last, base) != base;
+    most = std::max(most, anonymous_bytes());
+    static_cast<void>(index.search({.weights = std::vector<double>(8, 1.0), .k = 16}));
+  }
+  EXPECT_GT(num_merges, 2u);
+  EXPECT_LT(most, before + 6 * kMost);
+}
+
+TEST(LimitedWriter, RefusesATableOfMoreThan64Attributes) {
+  const TemporaryDirectory folder;
+  const std::vector<float> row(65, 1);
+  std::vector<Attribute> attributes;
+  for (int i = 0; i < 65; ++i) attributes.push_back({std::string("a").append(std::to_string(i))});
+  Index::build(row_major_table<float>(row, attributes)).save(folder.path() / "index");
+  const auto open = [&] {
+    static_cast<void>(Index::open(folder.path() / "index",
+                                  {.writable = true, .loading = Loading::on_touch, .max_memory = 1 << 20}));
+  };
+  EXPECT_NE(error_of<InvalidArgument>(open).find("65 attributes"), std::string::npos);
 }
 
 }  // namespace
