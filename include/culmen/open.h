@@ -54,11 +54,12 @@ struct OpenOptions {
   // attributes while it has a log, and Loading::whole.
   // A writer keeps what batches change beside the rows of the files. Half of the limit is for that: once it is more, or the log
   // is due for a checkpoint, the next batch first makes one tree of both and writes it as a checkpoint, which takes as long as
-  // compact(), some 4 s for a million rows of 8 attributes; searches go on meanwhile. A batch itself is in memory, and so are the ids of
-  // rows that a filter erases. A table of more than 64 attributes is refused
+  // compact(), 2 to 5 s for a million rows of 8 attributes; searches go on meanwhile. Beside the limit there are a batch
+  // while it is written, the ids of rows that a filter erases, a log that another writer has left, up to the first batch, and
+  // some 70 MB for 16 million rows while one tree is made. A table of more than 64 attributes is refused
   std::uint64_t max_memory = kUnlimitedMemory;
-  // Of a writer with max_memory: a directory for temporary files, about five times the room of the table, while it makes one tree. Empty:
-  // the index's own
+  // Of a writer with max_memory: a directory for temporary files while it makes one tree, about five times the room of the
+  // table. Empty: the index's own
   std::filesystem::path temp_directory = {};
 };
 
