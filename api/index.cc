@@ -135,7 +135,6 @@ namespace {
 
 void check_memory(const OpenOptions& options) {
   if (options.max_memory == kUnlimitedMemory) return;
-  if (options.writable) throw InvalidArgument("a writable index has no limit of memory; open it for reading");
   if (options.loading != Loading::on_touch)
     throw InvalidArgument(
         "a limit of memory needs Loading::on_touch; an index that is opened whole is in memory");

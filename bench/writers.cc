@@ -5,16 +5,22 @@
 //   --batch=B --batches=N      rows of a batch (1,000), batches of a line (400)
 //   --writers=T,...            threads that write (1,2,4,8), each its share of the batches
 //   --changes=insert,erase     kinds of batches, each with all numbers of writers: random rows, random ids of the built index
+//                              (upsert: rows that replace those)
 //   --threads=T                that apply a batch (default: all cores)
 //   --directory=PATH           of the index, on the disk to be measured; it is removed afterwards
+//   --index=PATH               instead: an index that is there, of --rows rows, and stays
+//   --max-memory=MIB           of the writer (default: none), which then makes one tree of the files and its changes now and then;
+//                              a thread searches meanwhile
 //
 // Processor time is that of the whole process, a checkpoint beside it included.
 #include <sys/resource.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -36,6 +42,8 @@ struct Settings : ChangeSettings {
   std::vector<int> writers = {1, 2, 4, 8};
   std::vector<std::string> changes = {"insert", "erase"};
   std::string directory = "culmen-writers";
+  std::string index;
+  std::uint64_t max_memory = 0;  // MiB
 };
 
 Settings settings_of(int argc, char** argv) {
@@ -44,6 +52,8 @@ Settings settings_of(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (!take_change_flag(argument, settings) && !take_flag(argument, "--writers=", settings.writers) &&
         !take_flag(argument, "--changes=", settings.changes) &&
+        !take_flag(argument, "--index=", settings.index) &&
+        !take_flag(argument, "--max-memory=", settings.max_memory) &&
         !take_flag(argument, "--directory=", settings.directory)) {
       std::cerr << "unknown flag " << argument << "; see the top of bench/writers.cc\n";
       std::exit(2);
@@ -73,7 +83,13 @@ class Writer {
       return;
     }
     for (std::int64_t& id : ids_) id = static_cast<std::int64_t>(random_() % num_rows_);
-    index.erase(ids_);
+    if (change == "erase") {
+      index.erase(ids_);
+      return;
+    }
+    TableView rows = rows_.next(ids_.size());
+    rows.ids = ids_;
+    index.upsert(rows);
   }
 
  private:
@@ -83,21 +99,61 @@ class Writer {
   std::vector<std::int64_t> ids_;  // of a batch
 };
 
+// Searches for the best 16 by random weights until it ends.
+class SearchesBeside {
+ public:
+  SearchesBeside(const Settings& settings, const Index& index) {
+    thread_ = std::thread([this, dims = settings.dims, index] {
+      std::mt19937_64 random(5);
+      while (!ends_) {
+        const Query query{.weights = random_weights(random, dims), .k = 16};
+        const double start = now_us();
+        static_cast<void>(index.search(query, {.num_threads = 1}));
+        times_.push_back((now_us() - start) / 1e3);
+      }
+    });
+  }
+  SearchesBeside(const SearchesBeside&) = delete;
+  SearchesBeside& operator=(const SearchesBeside&) = delete;
+  ~SearchesBeside() {
+    ends_ = true;
+    thread_.join();
+    if (times_.empty()) return;
+    std::printf("  %zu searches beside: median %.2f ms, 99 %% %.2f ms, worst %.2f ms\n", times_.size(),
+                median(times_), quantile(times_, 0.99), quantile(times_, 1));
+    std::fflush(stdout);
+  }
+
+ private:
+  std::atomic<bool> ends_ = false;
+  std::vector<double> times_;  // ms
+  std::thread thread_;
+};
+
 void measure(const Settings& settings, Index& index, const std::string& change, int num_writers,
              std::uint64_t& seed) {
+  std::optional<SearchesBeside> searches;
+  if (settings.max_memory > 0) searches.emplace(settings, index);
   std::vector<Writer> writers;
   for (int w = 0; w < num_writers; ++w) writers.emplace_back(settings, ++seed);
+  std::vector<double> times(static_cast<std::size_t>(settings.batches));  // ms
   std::vector<std::thread> threads;
   const double start = now_us(), processor_start = processor_us();
   for (int w = 0; w < num_writers; ++w)
     threads.emplace_back([&, w] {
-      for (int b = w; b < settings.batches; b += num_writers)
+      for (int b = w; b < settings.batches; b += num_writers) {
+        const double begin = now_us();
         writers[static_cast<std::size_t>(w)].write(index, change);
+        times[static_cast<std::size_t>(b)] = (now_us() - begin) / 1e3;
+      }
     });
   for (std::thread& thread : threads) thread.join();
   const double rows = static_cast<double>(settings.batches) * static_cast<double>(settings.batch);
-  std::printf("%-8s %2d writers %10.0f rows/s %8.2f us of processor time per row\n", change.c_str(),
-              num_writers, rows / (now_us() - start) * 1e6, (processor_us() - processor_start) / rows);
+  std::printf(
+      "%-8s %2d writers %10.0f rows/s %8.2f us of processor time per row; a batch: median %.1f ms, worst "
+      "%.0f ms\n",
+      change.c_str(), num_writers, rows / (now_us() - start) * 1e6, (processor_us() - processor_start) / rows,
+      median(times), quantile(times, 1));
   std::fflush(stdout);
 }
 
@@ -119,21 +175,26 @@ void measure_searches(const Settings& settings, const Index& index, const char* 
 }
 
 int run(const Settings& settings) {
-  {
+  if (settings.index.empty()) {
     const Table table = generate_table(
         {.kind = TableKind::independent, .num_rows = settings.rows, .num_attributes = settings.dims});
     Index::build(table.view()).save(settings.directory, {.overwrite = true});
   }
   {
-    Index index = Index::open(settings.directory, {.writable = true, .num_threads = settings.threads});
-    measure_searches(settings, index, "before");
+    const bool is_limited = settings.max_memory > 0;
+    Index index = Index::open(settings.index.empty() ? settings.directory : settings.index,
+                              {.writable = true,
+                               .num_threads = settings.threads,
+                               .loading = is_limited ? Loading::on_touch : Loading::whole,
+                               .max_memory = settings.max_memory << 20});
+    if (!is_limited) measure_searches(settings, index, "before");
     std::uint64_t seed = 0;
     for (const std::string& change : settings.changes) {
       for (const int writers : settings.writers) measure(settings, index, change, writers, seed);
-      measure_searches(settings, index, ("after " + change).c_str());
+      if (!is_limited) measure_searches(settings, index, ("after " + change).c_str());
     }
   }
-  std::filesystem::remove_all(settings.directory);
+  if (settings.index.empty()) std::filesystem::remove_all(settings.directory);
   return 0;
 }
 

@@ -244,8 +244,9 @@ void gather_column(const ColumnView& column, Preference preference, std::span<co
   });
 }
 
-RowChunk read_rows(const TableView& table, ValueType value_type, std::span<const std::uint64_t> rows) {
-  RowChunk chunk(rows.size(), table.columns.size());
+RowChunk read_rows(const TableView& table, ValueType value_type, std::span<const std::uint64_t> rows,
+                   const std::shared_ptr<ArrayMemory>& memory) {
+  RowChunk chunk(rows.size(), table.columns.size(), memory);
   std::vector<float> rounded(rows.size());
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const Preference preference = table.attributes[i].preference;

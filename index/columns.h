@@ -55,7 +55,8 @@ template <typename T>
 void gather_column(const ColumnView& column, Preference preference, std::span<const std::uint64_t> rows,
                    T* out);
 
-// The stored form of all attributes of `rows`, as float64.
-RowChunk read_rows(const TableView& table, ValueType value_type, std::span<const std::uint64_t> rows);
+// The stored form of all attributes of `rows`, as float64, in `memory`.
+RowChunk read_rows(const TableView& table, ValueType value_type, std::span<const std::uint64_t> rows,
+                   const std::shared_ptr<ArrayMemory>& memory = nullptr);
 
 }  // namespace culmen

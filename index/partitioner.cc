@@ -116,7 +116,7 @@ Partitioner Partitioner::with(std::span<const LateSplit> splits) && {
 }
 
 RowChunk Partitioner::scaled(const RowChunk& chunk) const {
-  RowChunk result(chunk.num_rows(), chunk.num_attributes());
+  RowChunk result(chunk.num_rows(), chunk.num_attributes(), chunk.memory());
   for (std::size_t i = 0; i < chunk.num_attributes(); ++i)
     std::ranges::transform(chunk.attribute(i), result.attribute(i).begin(),
                            [&](double value) { return scaled_to_one(value, minimum_[i], inverse_[i]); });

@@ -2,18 +2,24 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
-#include <vector>
+
+#include "culmen/array.h"
 
 namespace culmen {
 
 class RowChunk {
  public:
-  RowChunk(std::size_t num_rows, std::size_t num_attributes)
-      : num_rows_(num_rows), num_attributes_(num_attributes), values_(num_rows * num_attributes) {}
+  // memory: null for the heap.
+  RowChunk(std::size_t num_rows, std::size_t num_attributes,
+           const std::shared_ptr<ArrayMemory>& memory = nullptr)
+      : num_rows_(num_rows), num_attributes_(num_attributes), values_(num_rows * num_attributes, memory) {}
 
   std::size_t num_rows() const { return num_rows_; }
   std::size_t num_attributes() const { return num_attributes_; }
+  // For what is made of it.
+  std::shared_ptr<ArrayMemory> memory() const { return values_.get_allocator().memory(); }
   double& operator()(std::size_t row, std::size_t attribute) { return values_[attribute * num_rows_ + row]; }
   double operator()(std::size_t row, std::size_t attribute) const {
     return values_[attribute * num_rows_ + row];
@@ -25,7 +31,7 @@ class RowChunk {
 
  private:
   std::size_t num_rows_, num_attributes_;
-  std::vector<double> values_;
+  Array<double> values_;
 };
 
 }  // namespace culmen

@@ -10,7 +10,7 @@ RowCoordinates::RowCoordinates(RowChunk scaled, std::vector<double> lengths, std
     : scaled_(std::move(scaled)),
       sums_(scaled_.attribute(0).begin(), scaled_.attribute(0).end()),
       lengths_(std::move(lengths)),
-      upper_(scaled_.num_rows(), std::min(num_angles, scaled_.num_attributes())),
+      upper_(scaled_.num_rows(), std::min(num_angles, scaled_.num_attributes()), scaled_.memory()),
       lower_(upper_) {
   const std::size_t n = scaled_.num_rows(), d = scaled_.num_attributes();
   for (std::size_t i = 1; i < d; ++i) {

@@ -108,18 +108,30 @@ std::size_t SlotArena::bytes_of_node(bool is_beside) const {
       {node_bytes_, kZoneVectors * shape_.zone_vector_bytes(), child_zones_layout().node_bytes()}, is_beside);
 }
 
+void SlotArena::each_array(const auto& f) {
+  f(leaves_);
+  f(values_);
+  f(ids_);
+  f(zone_maps_);
+  f(codes_);
+  f(nodes_);
+  f(node_zone_maps_);
+  f(labels_);
+  f(fields_);
+  f(texts_);
+  f(child_zones_);
+}
+
 void SlotArena::use_huge_pages() {
-  leaves_.use_huge_pages();
-  values_.use_huge_pages();
-  ids_.use_huge_pages();
-  zone_maps_.use_huge_pages();
-  codes_.use_huge_pages();
-  nodes_.use_huge_pages();
-  node_zone_maps_.use_huge_pages();
-  labels_.use_huge_pages();
-  fields_.use_huge_pages();
-  texts_.use_huge_pages();
-  child_zones_.use_huge_pages();
+  each_array([](auto& array) { array.use_huge_pages(); });
+}
+
+void SlotArena::expect_scattered_access() {
+  each_array([](auto& array) { array.expect_scattered_access(); });
+}
+
+void SlotArena::expect_usual_access() {
+  each_array([](auto& array) { array.expect_usual_access(); });
 }
 
 void SlotArena::grow_leaves(std::size_t num_leaves) {

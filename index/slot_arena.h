@@ -88,6 +88,9 @@ class SlotArena {
   std::size_t bytes_of_node(bool is_beside) const;
   // For slots that are not written yet, if most of them will be.
   void use_huge_pages();
+  // Of slots in files: as PageBuffer has them.
+  void expect_scattered_access();
+  void expect_usual_access();
   // Whether reading the slot now would read no file.
   bool has_leaf(std::size_t slot) const { return source_ == nullptr || source_->has_leaf(slot); }
   bool has_node(std::size_t slot) const { return source_ == nullptr || source_->has_node(slot); }
@@ -202,6 +205,7 @@ class SlotArena {
   const std::vector<OlderVersion>& older_versions() const { return older_versions_; }
 
  private:
+  void each_array(const auto& f);
   void discard_leaves(std::size_t first, std::size_t end);
   void discard_nodes(std::size_t first, std::size_t end);
   void require_leaf(std::size_t slot) const {

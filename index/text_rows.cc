@@ -101,7 +101,7 @@ struct Neighbours {
 
 // Texts are often spread evenly, as UUIDs are. Every other step halves what is left, so the worst takes twice as many.
 template <typename Passes>
-std::optional<std::uint64_t> RowsInOrder::last_that(std::string_view wanted, const Passes& passes) const {
+std::optional<std::uint64_t> RowsInOrder::last_row_that(std::string_view wanted, const Passes& passes) const {
   std::optional<std::uint64_t> last;
   Neighbours neighbours;
   std::uint64_t first = 0, end = size();
@@ -130,6 +130,18 @@ std::optional<std::uint64_t> RowsInOrder::last_that(std::string_view wanted, con
   return last;
 }
 
+template <typename Passes>
+TextPlace RowsInOrder::last_that(std::string_view wanted, const Passes& passes) const {
+  const std::optional<std::uint64_t> row = last_row_that(wanted, passes);
+  if (!row) return {};
+  const ReadSession session(tree_);
+  return {tree_.id(*row), tree_.label(*row) == wanted};
+}
+
+TextPlace RowsInOrder::find(std::string_view text) const {
+  return last_that(text, [text](std::string_view of_row) { return of_row <= text; });
+}
+
 TextRows::TextRows(const Snapshot& version) {
   trees_.reserve(2);
   if (version.logged == nullptr) {
@@ -144,11 +156,8 @@ template <typename Passes>
 TextPlace TextRows::last_that(std::string_view text, const Passes& passes) const {
   TextPlace place;
   for (const RowsInOrder& rows : trees_) {
-    const std::optional<std::uint64_t> row = rows.last_that(text, passes);
-    if (!row) continue;
-    const ReadSession session(rows.tree());
-    const std::int64_t id = rows.tree().id(*row);
-    if (id > place.id) place = {id, rows.tree().label(*row) == text};
+    const TextPlace of_tree = rows.last_that(text, passes);
+    if (of_tree.id > place.id) place = of_tree;
   }
   return place;
 }

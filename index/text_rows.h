@@ -27,11 +27,11 @@ class RowsInOrder {
   // `erased`: ids that ascend. Both must outlive this. Cost: nothing where files have the order, else that of rows_by_ids.
   explicit RowsInOrder(const Snapshot& tree, std::span<const std::int64_t> erased = {});
 
-  const Snapshot& tree() const { return tree_; }
-  // The last row for whose text passes(text), as for those of all rows before it: those below `wanted`, and maybe the one that has
-  // it.
+  // The place of the last text for which passes(text), as for all before it: those below `wanted`, and maybe `wanted` itself.
   template <typename Passes>
-  std::optional<std::uint64_t> last_that(std::string_view wanted, const Passes& passes) const;
+  TextPlace last_that(std::string_view wanted, const Passes& passes) const;
+  // The place of a text among these rows.
+  TextPlace find(std::string_view text) const;
   // The row with this id, or kNowhere. Of a list.
   std::uint64_t row_with(std::int64_t id) const;
 
@@ -39,6 +39,8 @@ class RowsInOrder {
   std::uint64_t size() const { return order_ != nullptr ? order_->num_ids() : rows_.size(); }
   bool is_erased(std::uint64_t place) const;
   std::uint64_t row_at(std::uint64_t place) const;
+  template <typename Passes>
+  std::optional<std::uint64_t> last_row_that(std::string_view wanted, const Passes& passes) const;
 
   const Snapshot& tree_;
   const std::span<const std::int64_t> erased_;

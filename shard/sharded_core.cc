@@ -172,8 +172,8 @@ void ShardedIndex::Core::publish() {
 
 std::int64_t ShardedIndex::Core::next_id() const {
   std::int64_t next = manifest_.next_id;
-  if (snapshot_of(live_.front())->id_type != IdType::int64) return next;  // none is assigned
-  for (const Index& shard : live_) next = std::max(next, snapshot_of(shard)->next_id);
+  if (version_of(live_.front())->id_type != IdType::int64) return next;  // none is assigned
+  for (const Index& shard : live_) next = std::max(next, version_of(shard)->next_id);
   return next;
 }
 
@@ -202,7 +202,7 @@ void ShardedIndex::Core::reserve_below(std::int64_t next_id) {
 std::int64_t ShardedIndex::Core::reserve_ids(std::uint64_t count) {
   return lock_isolated(writer_mutex_, [&] {
     require_writable();
-    require_assigned_ids(snapshot_of(live_.front())->id_type);
+    require_assigned_ids(version_of(live_.front())->id_type);
     TableView rows;
     rows.num_rows = count;
     std::int64_t after = next_id();
@@ -218,8 +218,8 @@ WriteResult ShardedIndex::Core::write(const WriteBatch& batch, const WriteOption
     const FloatingPointScope floating_point;
     require_writable();
     const RoutedBatch routed = with_threads(options_.num_threads, [&] {
-      return RoutedBatch(batch, options, *snapshot_of(live_.front()),
-                         static_cast<std::uint32_t>(live_.size()), next_id());
+      return RoutedBatch(batch, options, *version_of(live_.front()), static_cast<std::uint32_t>(live_.size()),
+                         next_id());
     });
     if (routed.assigns_ids() && !expected_versions.empty())
       throw InvalidArgument("a batch that may be repeated brings its own ids: reserve_ids has some");
@@ -249,7 +249,7 @@ void ShardedIndex::Core::check_parts(const RoutedBatch& routed, const WriteOptio
 // The first rows determine the stand-ins, as in one index of all rows. The shards are written again with them, at the
 // same versions, before they get their parts, which alone would determine others.
 void ShardedIndex::Core::determine_stand_ins(const WriteBatch& batch, const WriteOptions& options) {
-  const auto has_none = [](const Index& shard) { return snapshot_of(shard)->stand_ins.empty(); };
+  const auto has_none = [](const Index& shard) { return version_of(shard)->stand_ins.empty(); };
   if (!std::ranges::all_of(live_, has_none)) return;
   const std::vector<double> stand_ins = with_threads(options_.num_threads, [&] {
     TreeWriter one(snapshot_of(live_.front()));

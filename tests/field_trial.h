@@ -259,8 +259,12 @@ class FieldTrial {
   }
 
   Index open_writable(const std::filesystem::path& directory) {
-    const Loading loading = random_.chance(0.5) ? Loading::on_touch : Loading::whole;
-    return Index::open(directory, {.writable = true, .durability = Durability::batch, .loading = loading});
+    OpenOptions options = {.writable = true,
+                           .durability = Durability::batch,
+                           .loading = random_.chance(0.6) ? Loading::on_touch : Loading::whole};
+    if (options.loading == Loading::on_touch)
+      options.max_memory = random_.pick<std::uint64_t>({kUnlimitedMemory, 1, 100'000, 1'000'000});
+    return Index::open(directory, options);
   }
 
   std::string change_and_check() {

@@ -19,4 +19,11 @@ inline std::size_t resident_bytes() {
   return resident_pages * 4096;
 }
 
+// Of these, those that no file has.
+inline std::size_t anonymous_bytes() {
+  std::size_t all_pages = 0, resident_pages = 0, shared_pages = 0;
+  std::ifstream("/proc/self/statm") >> all_pages >> resident_pages >> shared_pages;
+  return (resident_pages - shared_pages) * 4096;
+}
+
 }  // namespace culmen::test

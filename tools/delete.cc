@@ -14,6 +14,7 @@
 #include "culmen/index.h"
 #include "tools/commands.h"
 #include "tools/id_list.h"
+#include "tools/max_memory.h"
 #include "tools/numbers.h"
 #include "tools/result.h"
 
@@ -26,6 +27,7 @@ struct DeleteArguments {
   std::optional<std::string> where;
   bool dry_run = false;
   std::string durability = "sync";
+  std::uint64_t max_memory = kUnlimitedMemory;
 };
 
 void check_usage(const DeleteArguments& arguments) {
@@ -71,9 +73,10 @@ ExitCode run(const DeleteArguments& arguments) {
   check_usage(arguments);
   NamedIds ids;
   if (!arguments.where) ids = named_ids(arguments);  // before the index is locked
-  AnyIndex index = AnyIndex::open_on_touch(
-      arguments.directory,
-      {.writable = !arguments.dry_run, .durability = parse_durability(arguments.durability)});
+  AnyIndex index =
+      AnyIndex::open_on_touch(arguments.directory, {.writable = !arguments.dry_run,
+                                                    .durability = parse_durability(arguments.durability),
+                                                    .max_memory = arguments.max_memory});
   const std::uint64_t num_deleted =
       arguments.dry_run ? count(arguments, index, ids) : delete_rows(arguments, index, ids);
   if (!arguments.dry_run) {
@@ -108,6 +111,7 @@ void add_delete(Program& program) {
       ->type_name("FILTER");
   command.add_flag("--dry-run", arguments->dry_run, "Only count the rows");
   add_durability(command, arguments->durability);
+  add_max_memory_of_writer(command, arguments->max_memory, "Options");
   add_quiet(command, program);
   command.footer(
       "Deletes all of the rows at once, or after an error none, and prints how many. Ids that are not in "

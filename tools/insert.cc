@@ -7,6 +7,7 @@
 #include "tools/commands.h"
 #include "tools/duration.h"
 #include "tools/insert_rows.h"
+#include "tools/max_memory.h"
 #include "tools/rejects.h"
 #include "tools/whole_number.h"
 
@@ -145,6 +146,7 @@ void add_writing_options(CLI::App& command, InsertArguments& arguments) {
   if (CLI::Option* partial = command.get_option_no_throw("--partial")) expire->excludes(partial);
   add_durability(command, arguments.durability);
   command.get_option("--durability")->group("Writing");
+  add_max_memory_of_writer(command, arguments.max_memory, "Writing");
   command.add_option("--threads", arguments.num_threads, "Threads (default: all)")
       ->transform(whole_number<int>(0))
       ->type_name("T")

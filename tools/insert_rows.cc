@@ -76,7 +76,8 @@ class Writer {
         index_(AnyIndex::open_on_touch(arguments.directory,
                                        {.writable = true,
                                         .durability = parse_durability(arguments.durability),
-                                        .num_threads = arguments.num_threads})),
+                                        .num_threads = arguments.num_threads,
+                                        .max_memory = arguments.max_memory})),
         before_(index_.info()) {
     if (arguments.expire) expire_ = index_.columns().filter(*arguments.expire);
   }

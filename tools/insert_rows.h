@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "culmen/open.h"
 #include "tools/dialect_options.h"
 #include "tools/exit_codes.h"
 
@@ -35,6 +36,7 @@ struct InsertArguments {
   std::uint64_t skip_rows = 0;
   bool atomic = false;
   int num_threads = 0;
+  std::uint64_t max_memory = kUnlimitedMemory;
 };
 
 ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet);

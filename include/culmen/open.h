@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,11 +47,19 @@ struct OpenOptions {
   Durability durability = Durability::sync;
   int num_threads = kAllCores;  // for changes
   Loading loading = Loading::whole;
-  // Bytes of leaves and nodes that a reader with Loading::on_touch keeps, about: of a table that is larger, what was not used for a
+  // Bytes of leaves and nodes that an index with Loading::on_touch keeps, about: of a table that is larger, what was not used for a
   // while is given back, and read and checked again when it is needed. Threads keep what they are reading, so a search may
-  // exceed it; dictionaries and a log are not counted. What needs all rows in memory throws InvalidArgument: save, verify,
-  // Engine::ta, copies to devices while there is a log; so do writable and Loading::whole
+  // exceed it; dictionaries, and the log of a reader, are not counted. What needs all rows in memory throws InvalidArgument: save, verify,
+  // Engine::ta, copies to devices while there is a log; so does Loading::whole.
+  // A writer keeps what batches change beside the rows of the files. Half of the limit is for that: once it is more, or the log
+  // is due for a checkpoint, the next batch first makes one tree of both and writes it as a checkpoint, which takes as long as
+  // compact(), 2 to 5 s for a million rows of 8 attributes; searches go on meanwhile. Beside the limit there are a batch
+  // while it is written, the ids of rows that a filter erases, a log that another writer has left, up to the first batch, and
+  // some 70 MB for 16 million rows while one tree is made
   std::uint64_t max_memory = kUnlimitedMemory;
+  // Of a writer with max_memory: a directory for temporary files while it makes one tree, about five times the room of the
+  // table. Empty: the index's own
+  std::filesystem::path temp_directory = {};
 };
 
 // What opening a directory found in its log.

@@ -63,7 +63,11 @@ class BulkLoader {
       partition_first_ = {0, table_.num_rows};
     }
     cut_leaves();
+    // The system would read ahead megabytes in each array, of pages that nobody has written yet.
+    if (files_ != nullptr) snapshot_->arena->expect_scattered_access();
     fill_leaves();
+    if (files_ != nullptr) snapshot_->arena->expect_usual_access();
+    if (scattered_) scattered_->expect_usual_access();
     load_fields(
         *snapshot_, given_, coded_, filled_.stats().has_gaps,
         [this](std::size_t leaf, std::uint32_t position) { return row_at(leaf_first_[leaf] + position); });
@@ -187,7 +191,7 @@ void BulkLoader::start() {
     snapshot_->partitioner =
         std::make_shared<const Partitioner>(cut_clusters(*snapshot_, table_, plan, cluster_values_));
   } else {
-    snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan);
+    snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan, files_);
   }
 }
 

@@ -95,7 +95,7 @@ Partitioner cut_clusters(const Snapshot& s, const TableView& table, const Partit
   std::vector<LateSplit> splits;
   for (std::uint32_t c = 0; c < cuts.size(); ++c) splits.push_back({c, column, cuts[c]});
 
-  const RowChunk sample = read_sample(table, s.value_type, plan.sample_rows);
+  const RowChunk sample = read_sample(table, s.value_type, plan.sample_rows, values.get_allocator().memory());
   std::vector<double> sample_values(plan.sample_rows);
   for (std::uint64_t i = 0; i < plan.sample_rows; ++i)
     sample_values[i] = values[row_of_sample(i, plan.sample_rows, num_rows)];

@@ -20,7 +20,7 @@ Array<double> read_cut_values(const Snapshot& snapshot, const TableView& table,
                               std::span<const CodedColumn> coded, std::uint32_t column,
                               const std::shared_ptr<ArrayMemory>& memory);
 
-// values: of plan.cluster, row by row.
+// values: of plan.cluster, row by row, in the memory that the sample gets.
 Partitioner cut_clusters(const Snapshot& snapshot, const TableView& table, const PartitionPlan& plan,
                          const Array<double>& values);
 

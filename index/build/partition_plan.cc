@@ -125,12 +125,13 @@ PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, 
 }
 
 std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,
-                                                    PartitionPlan plan) {
+                                                    PartitionPlan plan,
+                                                    const std::shared_ptr<ArrayMemory>& memory) {
   const Partitioner partitioner =
       plan.kind == Partitioning::random
           ? Partitioner::random(plan.ranges, plan.num_partitions)
           : cut_partitions(plan.kind, plan.ranges, std::move(plan.splits),
-                           read_sample(table, snapshot.value_type, plan.sample_rows));
+                           read_sample(table, snapshot.value_type, plan.sample_rows, memory));
   return std::make_shared<const Partitioner>(partitioner.with_order(plan.row_order));
 }
 

@@ -24,8 +24,9 @@ struct PartitionPlan {
 
 // For a snapshot from start_snapshot. Throws InvalidArgument.
 PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, const BuildOptions& options);
-// Of a plan without a cluster column (index/build/cluster_cuts.h).
+// Of a plan without a cluster column (index/build/cluster_cuts.h). memory: of the sample; null for the heap.
 std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,
-                                                    PartitionPlan plan);
+                                                    PartitionPlan plan,
+                                                    const std::shared_ptr<ArrayMemory>& memory = nullptr);
 
 }  // namespace culmen

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "base/host_device.h"
 #include "culmen/schema.h"
@@ -23,6 +24,7 @@ inline std::uint64_t first_sample_from(std::uint64_t row, std::uint64_t sample_r
 }
 
 // The sampled rows as they are stored: see read_rows.
-RowChunk read_sample(const TableView& table, ValueType value_type, std::uint64_t sample_rows);
+RowChunk read_sample(const TableView& table, ValueType value_type, std::uint64_t sample_rows,
+                     const std::shared_ptr<ArrayMemory>& memory = nullptr);
 
 }  // namespace culmen

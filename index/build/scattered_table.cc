@@ -16,7 +16,7 @@ namespace culmen {
 namespace {
 
 // A thread reads a bucket at a time, from each array its part. While rows are copied, each bucket has a page in each.
-constexpr std::uint64_t kBytesOfBucket = std::uint64_t{16} << 20;
+constexpr std::uint64_t kBytesOfBucket = std::uint64_t{4} << 20;
 constexpr std::uint64_t kMostBuckets = 512;
 constexpr std::uint64_t kLeastBuckets = 8;  // those of a small table are small
 constexpr std::uint64_t kRowsOfSlice = 1 << 14;
@@ -175,8 +175,11 @@ void ScatteredTable::copy_all(std::span<const KeyedRow> keys) {
   copies_.clear();
   text_copies_.clear();
   keys_.expect_usual_access();
-  for (PageBuffer<std::byte>& array : arrays_) array.expect_usual_access();
   for (CodedColumn& column : coded_) column.codes.expect_usual_access();
+}
+
+void ScatteredTable::expect_usual_access() {
+  for (PageBuffer<std::byte>& array : arrays_) array.expect_usual_access();
 }
 
 }  // namespace culmen

@@ -44,6 +44,8 @@ class ScatteredTable {
   // A hint: ids and attributes of this partition will be read soon, and others of its bucket. Nothing if that bucket is
   // the `last` one, which it then is.
   void will_read_partition(std::uint32_t partition, std::uint32_t& last) const;
+  // A hint: from now on what is read is near what was read before. At first it is what will_read_partition names.
+  void expect_usual_access();
   std::vector<CodedColumn> take_coded() { return std::move(coded_); }
   // Each has the number that its row has here.
   PageBuffer<KeyedRow> take_keys() { return std::move(keys_); }

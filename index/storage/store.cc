@@ -265,6 +265,11 @@ void Store::replace(const Snapshot& snapshot) {
   retire_files(name);
 }
 
+std::shared_ptr<Snapshot> Store::read_newest_snapshot() const {
+  CULMEN_ASSERT(lock_ != nullptr);
+  return read_snapshot(*directory_, read_manifest(*directory_, current_), loading_, memory_);
+}
+
 void Store::close() {
   if (!writable_ || !log_) return;
   CULMEN_ASSERT(lock_ != nullptr);

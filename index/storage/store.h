@@ -96,6 +96,9 @@ class Store {
   // after the switch, IoError says so, and the store may only be destroyed.
   void replace(const Snapshot& snapshot);
 
+  // Reads the snapshot that a checkpoint or replace() has written, as open() does.
+  std::shared_ptr<Snapshot> read_newest_snapshot() const;
+
   // Bytes that replay would read, and bytes of the snapshot.
   std::uint64_t log_bytes() const { return older_log_bytes_ + log_->end().offset; }
   std::uint64_t snapshot_bytes() const { return snapshot_bytes_; }

@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "base/floating_point_scope.h"
+#include "base/free_memory.h"
 #include "base/lock_isolated.h"
 #include "base/with_threads.h"
 #include "culmen/error.h"
+#include "index/write/beside_writer.h"
 #include "index/write/normalize.h"
 #include "index/write/reload.h"
+#include "index/write/tree_writer.h"
 
 namespace culmen {
 namespace {
@@ -20,6 +23,9 @@ constexpr std::size_t kUnloggedRows = 1'000'000;
 constexpr std::size_t kFoldedSteps = 1 << 20;  // changed rows of the log that are applied at once
 constexpr std::uint64_t kPendingBytes = 1 << 20;
 constexpr std::uint64_t kMemoryOfRebuilding = std::uint64_t{32} << 20;
+
+// Of a writer's limit, one part is for what it reads, the other for what batches change beside it.
+constexpr std::uint64_t kPartsOfLimit = 2;
 
 // A map of ids takes as long to make as so many passes over the ids. A pass over few rows is faster than a search.
 constexpr std::uint64_t kPassesOfMap = 64, kRowsForMap = 1 << 16;
@@ -40,8 +46,9 @@ LiveIndex::LiveIndex(storage::FileSystem& file_system, const std::string& direct
     : file_system_(&file_system),
       directory_(directory),
       options_(options),
-      keeps_beside_(!options.writable && options.loading == Loading::on_touch) {
+      keeps_beside_(options.loading == Loading::on_touch && (!options.writable || is_limited())) {
   load();
+  if (options_.writable) beside_.reset();  // the writer goes on from its version
   published_ = std::make_shared<Published>(newest_);
 }
 
@@ -60,10 +67,10 @@ void LiveIndex::load() {
   const FloatingPointScope floating_point;
   storage::RecoveryInfo info;
   do {
-    tree_.reset();
+    writer_.reset();
     logged_.reset();
     store_ = storage::Store::open(*file_system_, directory_, options_.writable, options_.loading,
-                                  options_.max_memory);
+                                  is_limited() ? part_of_limit() : options_.max_memory);
     newest_ = store_->take_snapshot();
     begin_beside();
     info = store_->replay(replayer());
@@ -88,7 +95,7 @@ storage::Store::UseBatch LiveIndex::replayer() {
     }
     if (beside_) return;
     // The first rows alone determine the stand-ins.
-    const bool may_be_first = tree_->current().stand_ins.empty();
+    const bool may_be_first = writer_->current().stand_ins.empty();
     if (may_be_first || logged_->num_steps() >= kFoldedSteps) apply_logged();
   };
 }
@@ -96,10 +103,10 @@ storage::Store::UseBatch LiveIndex::replayer() {
 // Folds the batches of the log into large ones. If there is no tree for them, they are kept beside it.
 void LiveIndex::add_logged(std::span<const std::byte> body) {
   if (beside_) return beside_->add(decode(body, newest_->leaf_shape(), newest_->fields));
-  const Snapshot& current = tree().current();
+  const Snapshot& current = writer().current();
   if (!logged_)
     logged_.emplace(
-        current.leaf_shape(), current.next_id, [this](std::int64_t id) { return tree_->contains(id); },
+        current.leaf_shape(), current.next_id, [this](std::int64_t id) { return writer_->contains(id); },
         current.fields);
   logged_->add(decode(body, current.leaf_shape(), current.fields));
 }
@@ -107,7 +114,7 @@ void LiveIndex::add_logged(std::span<const std::byte> body) {
 std::shared_ptr<const Snapshot> LiveIndex::version_after_log(std::uint64_t version) {
   if (beside_) return beside_->version(version);
   apply_logged();
-  return tree_->finish_version(version);
+  return writer_->finish_version(version);
 }
 
 std::shared_ptr<const Snapshot> LiveIndex::fold() {
@@ -121,14 +128,19 @@ std::shared_ptr<const Snapshot> LiveIndex::fold() {
 
 void LiveIndex::apply_logged() {
   if (!logged_) return;
-  tree().apply(logged_->fold());
+  writer().apply(logged_->fold());
   logged_.reset();
 }
 
-TreeWriter& LiveIndex::tree() {
-  newest_->require_no_memory_limit();
-  if (tree_ == nullptr) tree_ = std::make_unique<TreeWriter>(newest_);
-  return *tree_;
+VersionWriter& LiveIndex::writer() {
+  if (writer_ != nullptr) return *writer_;
+  if (!options_.writable) newest_->require_no_memory_limit();
+  if (newest_->logged != nullptr || newest_->has_memory_limit()) {
+    writer_ = std::make_unique<BesideWriter>(newest_);
+  } else {
+    writer_ = std::make_unique<TreeWriter>(newest_);
+  }
+  return *writer_;
 }
 
 Refreshed LiveIndex::refresh() {
@@ -139,7 +151,7 @@ Refreshed LiveIndex::refresh() {
       const FloatingPointScope floating_point;
       return follow_directory();
     } catch (...) {
-      tree_.reset();
+      writer_.reset();
       logged_.reset();
       beside_.reset();
       store_.reset();  // the next refresh loads everything
@@ -185,19 +197,19 @@ RecoveryInfo LiveIndex::recovery() const {
 
 // ---- Rows by their ids
 
-// Calls use(tree) if the tree is of this snapshot and no writer is at work: a search must not wait for a disk.
+// Calls use(writer) if it is of this snapshot and not at work: a search must not wait for a disk.
 template <typename Use>
 auto LiveIndex::with_id_map(const Snapshot& snapshot, const Use& use)
-    -> std::optional<decltype(use(std::declval<TreeWriter&>()))> {
+    -> std::optional<decltype(use(std::declval<VersionWriter&>()))> {
   const std::lock_guard one_search(find_mutex_);  // so that searches do not turn each other away
   const std::unique_lock lock(writer_mutex_, std::try_to_lock);
-  if (!lock || tree_ == nullptr || &tree_->current() != &snapshot) return {};
-  return use(*tree_);
+  if (!lock || writer_ == nullptr || &writer_->current() != &snapshot) return {};
+  return use(*writer_);
 }
 
 std::optional<std::vector<std::uint64_t>> LiveIndex::find_rows(const Snapshot& snapshot,
                                                                std::span<const std::int64_t> ids) {
-  const auto find = [&](const TreeWriter& tree) { return tree.find_rows(ids); };
+  const auto find = [&](const VersionWriter& writer) { return writer.find_rows(ids); };
   std::optional<std::vector<std::uint64_t>> rows = with_id_map(snapshot, find);
   const bool is_due = !rows && snapshot.num_rows >= kRowsForMap && ++num_passes_ % kPassesOfMap == 0;
   if (!is_due) return rows;
@@ -207,22 +219,22 @@ std::optional<std::vector<std::uint64_t>> LiveIndex::find_rows(const Snapshot& s
 
 std::optional<std::vector<TextPlace>> LiveIndex::find_texts(const Snapshot& snapshot,
                                                             std::span<const std::string_view> texts) {
-  return with_id_map(snapshot, [&](const TreeWriter& tree) {
+  return with_id_map(snapshot, [&](const VersionWriter& writer) {
     std::vector<TextPlace> places;
-    for (const std::string_view text : texts) places.push_back(tree.find_text(text));
+    for (const std::string_view text : texts) places.push_back(writer.find_text(text));
     return places;
   });
 }
 
 bool LiveIndex::has_id_map(const Snapshot& snapshot) {
-  return with_id_map(snapshot, [](const TreeWriter&) { return true; }).has_value();
+  return with_id_map(snapshot, [](const VersionWriter&) { return true; }).has_value();
 }
 
 void LiveIndex::make_id_map(const Snapshot& snapshot) {
   lock_isolated(writer_mutex_, [&] {
-    if (tree_ != nullptr || newest_.get() != &snapshot || is_closed_) return;
+    if (writer_ != nullptr || newest_.get() != &snapshot || is_closed_) return;
     try {
-      tree();
+      writer();
     } catch (const FormatError&) {  // an id is in two rows: changes say so, and repair
     } catch (const std::bad_alloc&) {
     }
@@ -252,7 +264,7 @@ void LiveIndex::check(const WriteBatch& batch, const WriteOptions& options) {
   lock_isolated(writer_mutex_, [&] {
     const FloatingPointScope floating_point;
     require_writable();
-    with_threads(options_.num_threads, [&] { static_cast<void>(normalize(batch, options, tree())); });
+    with_threads(options_.num_threads, [&] { static_cast<void>(normalize(batch, options, writer())); });
   });
 }
 
@@ -272,6 +284,7 @@ void LiveIndex::commit_locked(std::span<CommitRequest* const> group) {
   try {
     require_writable();
     with_threads(options_.num_threads, [&] {
+      if (is_merge_due()) merge();
       if (apply_together(group, applied)) return;
       for (CommitRequest* request : group) apply(*request, false, applied);
     });
@@ -279,7 +292,7 @@ void LiveIndex::commit_locked(std::span<CommitRequest* const> group) {
     for (CommitRequest* request : group)
       if (request->result.version == 0) request->result.version = newest_->version;  // it changed nothing
   } catch (...) {
-    tree_.reset();
+    writer_.reset();
     unapplied_.reset();
     for (CommitRequest* request : group)
       if (!request->error) request->error = std::current_exception();
@@ -309,7 +322,7 @@ void LiveIndex::apply(CommitRequest& request, bool is_in_group, std::vector<Appl
   // A filter has to see what the batches before it have changed.
   if (!applied.empty() && has_filter(request.batch)) {
     apply_unapplied();
-    static_cast<void>(tree_->finish_version(applied.back().version));
+    static_cast<void>(writer_->finish_version(applied.back().version));
   }
   try {
     const std::uint64_t before = newest_->version + applied.size();
@@ -319,13 +332,14 @@ void LiveIndex::apply(CommitRequest& request, bool is_in_group, std::vector<Appl
       return;
     }
     const ChangeFold* const unapplied = unapplied_ ? &*unapplied_ : nullptr;
-    NormalizedBatch batch = normalize(request.batch, request.options, tree(), BatchIds::given, unapplied);
+    NormalizedBatch batch = normalize(request.batch, request.options, writer(), BatchIds::given, unapplied);
     request.result = batch.result;
-    if (batch.change.changes_nothing(unapplied != nullptr ? unapplied->next_id() : tree().current().next_id))
+    if (batch.change.changes_nothing(unapplied != nullptr ? unapplied->next_id()
+                                                          : writer().current().next_id))
       return;
     const std::uint64_t version = before + 1;
     applied.push_back({&request, std::move(batch.change), version});
-    apply_to_tree(applied.back().change, is_in_group);
+    apply_now_or_later(applied.back().change, is_in_group);
     request.result.version = version;
   } catch (...) {
     request.error = std::current_exception();
@@ -337,10 +351,10 @@ void LiveIndex::apply(CommitRequest& request, bool is_in_group, std::vector<Appl
 
 // At once, or with others of the group. Not the first rows, which alone determine the stand-ins, and not where texts are ids: to
 // give them numbers takes the tree.
-void LiveIndex::apply_to_tree(const Change& change, bool is_in_group) {
-  const Snapshot& current = tree().current();
+void LiveIndex::apply_now_or_later(const Change& change, bool is_in_group) {
+  const Snapshot& current = writer().current();
   const bool waits = is_in_group && !current.stand_ins.empty() && current.id_type != IdType::text;
-  if (!waits) return tree().apply(change);
+  if (!waits) return writer().apply(change);
   if (!unapplied_) unapplied_.emplace(current.leaf_shape(), current.next_id, nullptr, current.fields);
   unapplied_->add(change);
   if (unapplied_->num_steps() >= kFoldedSteps) apply_unapplied();
@@ -348,15 +362,15 @@ void LiveIndex::apply_to_tree(const Change& change, bool is_in_group) {
 
 void LiveIndex::apply_unapplied() {
   if (!unapplied_) return;
-  tree().apply(unapplied_->fold());
+  writer().apply(unapplied_->fold());
   unapplied_.reset();
 }
 
 // Replaces a tree that failed in the middle of a batch, and repeats the batches before it.
 void LiveIndex::apply_again(std::vector<Applied>& applied) {
-  tree_.reset();
+  writer_.reset();
   unapplied_.reset();
-  for (const Applied& before : applied) tree().apply(before.change);
+  for (const Applied& before : applied) writer().apply(before.change);
 }
 
 // Makes the batches durable, as far as the options ask for it, and then visible.
@@ -365,8 +379,9 @@ void LiveIndex::commit_applied(const std::vector<Applied>& applied) {
     return one.change.num_rows() >= kUnloggedRows;
   });
   // Before logging: this may run out of memory, and a logged batch must not be reported as failed.
-  std::shared_ptr<const Snapshot> next = tree_->finish_version(applied.back().version);
-  if (store_ != nullptr && is_large) return replace(std::move(next));
+  std::shared_ptr<const Snapshot> next = writer_->finish_version(applied.back().version);
+  if (store_ != nullptr && is_large)
+    return replace(next->logged == nullptr ? next : load_anew(*next, directory_of_merges()));
   if (store_ != nullptr) log(applied);
   publish(std::move(next));
   consider_checkpoint();
@@ -441,17 +456,68 @@ void LiveIndex::replace(std::shared_ptr<const Snapshot> next) {
   has_unflushed_ = false;
   checkpointer_->reschedule();
   publish(std::move(next));
+  if (!is_limited()) return;
+  try {
+    go_on_from_files();
+  } catch (const Error& error) {
+    stop(error.what());
+  }
 }
 
 // In the background. Its errors are no errors of the batch that came last.
 void LiveIndex::consider_checkpoint() {
-  if (!checkpointer_ || !checkpointer_->is_due()) return;
+  if (!checkpointer_ || is_limited() || !checkpointer_->is_due()) return;
   try {
     flush_locked();
     checkpointer_->start(newest_);
   } catch (...) {
     // The log stays.
   }
+}
+
+// ---- Within a limit of memory
+
+std::uint64_t LiveIndex::part_of_limit() const {
+  return std::max<std::uint64_t>(1, options_.max_memory / kPartsOfLimit);
+}
+
+// What is beside a tree is never that of a table of many attributes (LogBeside::suits).
+std::filesystem::path LiveIndex::directory_of_merges() const {
+  return options_.temp_directory.empty() ? std::filesystem::path(directory_) : options_.temp_directory;
+}
+
+// About the memory of what batches have changed: rows in a tree of their own, a row of the log for whatever else is kept of
+// it, and the ids that are gone. Of an index that was empty when it was opened, that of the whole tree.
+std::uint64_t LiveIndex::bytes_beside() const {
+  constexpr std::uint64_t kBytesOfErased = 32;
+  if (newest_->logged == nullptr) return newest_->has_memory_limit() ? 0 : newest_->tree_bytes();
+  const Snapshot& rows = *newest_->logged->rows;
+  return rows.arena->leaf_slots() * rows.arena->bytes_of_leaf(true) +
+         rows.arena->node_slots() * rows.arena->bytes_of_node(true) +
+         newest_->logged->erased.size() * kBytesOfErased + store_->log_bytes();
+}
+
+bool LiveIndex::is_merge_due() const {
+  if (!is_limited() || newest_->num_rows == 0) return false;
+  return bytes_beside() > part_of_limit() || checkpointer_->is_due();
+}
+
+// Makes one tree of that of the files and what is beside it, writes it, and goes on from there. The version stays the same.
+void LiveIndex::merge() {
+  flush_locked();
+  writer_.reset();  // its maps take memory
+  std::shared_ptr<const Snapshot> whole =
+      newest_->logged == nullptr ? newest_ : load_anew(*newest_, directory_of_merges());
+  give_back_freed_memory();
+  checkpointer_->run(*whole);
+  whole.reset();
+  go_on_from_files();
+}
+
+void LiveIndex::go_on_from_files() {
+  writer_.reset();
+  publish(store_->read_newest_snapshot());
+  give_back_freed_memory();
 }
 
 // ---- Calls of the public API
@@ -461,8 +527,14 @@ void LiveIndex::checkpoint() {
     require_writable();
     if (is_in_memory()) throw InvalidArgument("an index in memory has no directory to write to: use save");
     flush_locked();
-    checkpointer_->run(*newest_);
+    write_snapshot();
   });
+}
+
+void LiveIndex::write_snapshot() {
+  if (!is_limited()) return checkpointer_->run(*newest_);
+  if (newest_->logged == nullptr && newest_->has_memory_limit()) return;  // the files have it
+  with_threads(options_.num_threads, [this] { merge(); });
 }
 
 void LiveIndex::flush() {
@@ -482,7 +554,7 @@ void LiveIndex::compact(const std::filesystem::path& temp_directory) {
     const std::shared_ptr<Snapshot> fresh =
         with_threads(options_.num_threads, [&] { return rebuilt(temp_directory); });
     fresh->version = newest_->version + 1;
-    tree_.reset();
+    writer_.reset();
     if (store_ != nullptr) return replace(fresh);
     publish(fresh);
   });
@@ -491,6 +563,8 @@ void LiveIndex::compact(const std::filesystem::path& temp_directory) {
 // All rows of the newest version in a tree of their own. In temporary files, they are read from the directory, by a reader
 // that keeps few of them in memory; not if it could not read the log, which it keeps beside the tree.
 std::shared_ptr<Snapshot> LiveIndex::rebuilt(const std::filesystem::path& temp_directory) {
+  if (is_limited())
+    return load_anew(*newest_, temp_directory.empty() ? directory_of_merges() : temp_directory);
   if (!temp_directory.empty() && !is_in_memory() && LogBeside::suits(*newest_)) {
     flush_locked();
     checkpointer_->wait();
@@ -519,7 +593,7 @@ void LiveIndex::shorten_log() {
     checkpointer_->wait();
     if (!checkpointer_->is_due_at_close()) return;
     flush_locked();
-    checkpointer_->run(*newest_);
+    write_snapshot();
   } catch (...) {
     // The log stays. If it could not be written, closing says so.
   }
@@ -529,7 +603,7 @@ void LiveIndex::close_locked() {
   if (is_in_memory() || is_closed_) return;
   is_closed_ = true;
   checkpointer_.reset();
-  tree_.reset();
+  writer_.reset();
   const std::unique_ptr<storage::Store> store = std::move(store_);
   if (!options_.writable || store == nullptr) return;
   if (!failure_.empty()) {

@@ -1,9 +1,13 @@
-// LiveIndex: an index that changes: its published version, the tree that makes the next one, and the directory that
+// LiveIndex: an index that changes: its published version, the writer that makes the next one, and the directory that
 // stores it.
 //
-// The leader of a group of batches (CommitQueue) applies them to the tree together, appends them to the log in one
+// The leader of a group of batches (CommitQueue) applies them together, appends them to the log in one
 // write, syncs once, and publishes one version for all of them. So with Durability::sync no search sees a change before
 // it is durable.
+//
+// A writer within a limit of memory keeps the tree of the files as it is, and what batches change beside it (BesideWriter). Once
+// that is half of the limit, or the log is due for a checkpoint, the next batch makes one tree of both in temporary files,
+// writes it as a checkpoint, and goes on from the new files.
 #pragma once
 
 #include <atomic>
@@ -26,7 +30,7 @@
 #include "index/write/checkpointer.h"
 #include "index/write/commit_queue.h"
 #include "index/write/log_beside.h"
-#include "index/write/tree_writer.h"
+#include "index/write/version_writer.h"
 
 namespace culmen {
 
@@ -79,10 +83,10 @@ class LiveIndex {
   void begin_beside();
   void add_logged(std::span<const std::byte> body);
   std::shared_ptr<const Snapshot> version_after_log(std::uint64_t version);
-  TreeWriter& tree();
+  VersionWriter& writer();
   template <typename Use>
   auto with_id_map(const Snapshot& snapshot, const Use& use)
-      -> std::optional<decltype(use(std::declval<TreeWriter&>()))>;
+      -> std::optional<decltype(use(std::declval<VersionWriter&>()))>;
   void make_id_map(const Snapshot& snapshot);
 
   Refreshed follow_directory();
@@ -93,10 +97,18 @@ class LiveIndex {
   bool is_repeated(std::uint64_t version, std::uint64_t expected) const;
   bool apply_together(std::span<CommitRequest* const> group, std::vector<Applied>& applied);
   void apply(CommitRequest& request, bool is_in_group, std::vector<Applied>& applied);
-  void apply_to_tree(const Change& change, bool is_in_group);
+  void apply_now_or_later(const Change& change, bool is_in_group);
   void apply_unapplied();
   void apply_again(std::vector<Applied>& applied);
   std::shared_ptr<Snapshot> rebuilt(const std::filesystem::path& temp_directory);
+  bool is_limited() const { return options_.writable && options_.max_memory != kUnlimitedMemory; }
+  std::uint64_t part_of_limit() const;
+  std::filesystem::path directory_of_merges() const;
+  std::uint64_t bytes_beside() const;
+  bool is_merge_due() const;
+  void merge();
+  void go_on_from_files();
+  void write_snapshot();
   void commit_applied(const std::vector<Applied>& applied);
   void log(const std::vector<Applied>& applied);
   std::vector<storage::LogRecord> pending_records(std::uint64_t last_version) const;
@@ -123,10 +135,10 @@ class LiveIndex {
   mutable std::mutex writer_mutex_;
   RecoveryInfo recovery_;
   std::shared_ptr<const Snapshot> newest_;  // the published version
-  std::unique_ptr<TreeWriter> tree_;        // continues from newest_; made on first use
-  std::optional<ChangeFold> logged_;        // batches of the log that are not applied to the tree yet
-  std::optional<ChangeFold> unapplied_;     // of a group of batches: not applied to the tree yet
-  std::optional<LogBeside> beside_;         // instead of the two, for a reader on touch
+  std::unique_ptr<VersionWriter> writer_;   // continues from newest_; made on first use
+  std::optional<ChangeFold> logged_;        // batches of the log that the writer has not applied yet
+  std::optional<ChangeFold> unapplied_;     // the same of a group of batches
+  std::optional<LogBeside> beside_;         // instead of the writer, where the log is read beside the tree
   bool keeps_beside_;                       // whether there may be such
   std::unique_ptr<storage::Store> store_;
   std::optional<Checkpointer> checkpointer_;  // of a writable store

@@ -15,8 +15,8 @@
 #include "index/snapshot.h"
 #include "index/write/change.h"
 #include "index/write/change_fold.h"
+#include "index/write/rows_beside.h"
 #include "index/write/rows_of_log.h"
-#include "index/write/tree_writer.h"
 
 namespace culmen {
 
@@ -35,18 +35,13 @@ class LogBeside {
   std::shared_ptr<const Snapshot> version(std::uint64_t number);
 
  private:
-  void begin_rows();
-  void apply(Change change);
-  Change part_of_rows(const Change& change);
-  void erase_from_base(std::vector<std::int64_t> ids);
+  std::shared_ptr<LoggedRows> first_rows();
 
   const std::shared_ptr<const Snapshot> base_;
-  std::optional<RowsOfLog> first_rows_;   // of the batches before the first version
-  std::optional<ChangeFold> fold_;        // of those since the last one
-  std::shared_ptr<const Snapshot> rows_;  // null: no version yet
-  bool is_arranged_ = false;
-  std::unique_ptr<TreeWriter> rows_writer_;  // of rows that are arranged; made on first use
-  std::vector<std::int64_t> erased_;         // ascending
+  std::optional<RowsOfLog> first_rows_;     // of the batches before the first version
+  std::optional<ChangeFold> fold_;          // of those since the last one
+  std::shared_ptr<const LoggedRows> last_;  // of the first version
+  std::optional<RowsBeside> beside_;        // from the second one on
   std::int64_t next_id_;
   std::uint64_t rounded_values_;
 };

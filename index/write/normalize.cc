@@ -11,7 +11,6 @@
 #include <utility>
 #include <variant>
 
-#include "base/assert.h"
 #include "base/excerpt.h"
 #include "base/ids.h"
 #include "base/number_text.h"
@@ -46,16 +45,16 @@ namespace {
 
 class Folder {
  public:
-  Folder(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree, BatchIds ids,
+  Folder(const WriteBatch& batch, const WriteOptions& options, const VersionWriter& index, BatchIds ids,
          const ChangeFold* unapplied)
       : options_(options),
-        tree_(tree),
-        s_(tree.current()),
+        index_(index),
+        s_(index.current()),
         unapplied_(unapplied),
         ids_(ids),
         next_id_(unapplied == nullptr ? s_.next_id : unapplied->next_id()) {
     if (s_.id_type != IdType::text || ids == BatchIds::stored) return;
-    texts_.emplace(batch, tree);
+    texts_.emplace(batch, index);
     if (!texts_->moves().empty()) move_rows();
   }
 
@@ -65,20 +64,24 @@ class Folder {
     if (!step.ids.empty() && step.ids.data() == nullptr)
       throw InvalidArgument("the ids to erase are a null pointer");
     if (texts_) require_erasable_numbers(s_);
+    look_up(step.ids);
     for (const std::int64_t id : step.ids) erase(state_of(id));
   }
   void operator()(const WriteBatch::EraseTexts& step) {
     require_text_ids(s_);
+    std::vector<std::int64_t> ids;
     for (const std::string_view text : step.texts)
-      if (const std::optional<std::int64_t> id = texts_->id_of(text)) erase(state_of(*id));
+      if (const std::optional<std::int64_t> id = texts_->id_of(text)) ids.push_back(*id);
+    look_up(ids);
+    for (const std::int64_t id : ids) erase(state_of(id));
   }
   void operator()(const WriteBatch::EraseWhere& step) {
     const std::vector<std::int64_t> of_batch = passing_rows_of_batch(step.where);
-    CULMEN_ASSERT(tree_.is_version_complete());
-    for (const std::int64_t id : cpu::passing_ids(s_, compile_filter(step.where, s_))) {
+    for (const std::int64_t id : index_.passing_ids(step.where)) {
       IdState& state = states_.emplace(id, IdState{true, true}).first->second;
       if (!state.is_new) erase(state);  // else the row that passes was replaced
     }
+    look_up(of_batch);
     for (const std::int64_t id : of_batch) erase(state_of(id));
   }
 
@@ -110,26 +113,35 @@ class Folder {
     std::size_t num_rows, table, first_row;
   };
 
-  // Before the next step.
-  IdState& state_of(std::int64_t id) {
-    const auto found = states_.find(id);
-    if (found != states_.end()) return found->second;
-    return states_.emplace(id, unnamed_state_of(id)).first->second;
+  // Before the next step. Of an id that was looked up.
+  IdState& state_of(std::int64_t id) { return states_.find(id)->second; }
+
+  // Makes a state for each id that has none. The index is asked for all of them together: it may have to read files.
+  void look_up(std::span<const std::int64_t> ids) {
+    std::vector<std::int64_t> of_index;
+    for (const std::int64_t id : ids) {
+      if (states_.contains(id)) continue;
+      const std::optional<IdState> known = state_by_changes(id);
+      states_.emplace(id, known.value_or(IdState{false, false}));
+      if (!known) of_index.push_back(id);
+    }
+    const std::vector<std::uint8_t> there = index_.contain(of_index);
+    for (std::size_t i = 0; i < of_index.size(); ++i)
+      if (there[i] != 0) state_of(of_index[i]) = {true, true};
   }
 
-  // The state of an id that no step has named. An earlier step may have assigned it.
-  IdState unnamed_state_of(std::int64_t id) const {
+  // The state of an id that no step has named, by what earlier steps have assigned, and changes that were not applied yet.
+  std::optional<IdState> state_by_changes(std::int64_t id) const {
     const auto after =
         std::upper_bound(assigned_.begin(), assigned_.end(), id,
                          [](std::int64_t wanted, const AssignedRange& r) { return wanted < r.first_id; });
     if (after != assigned_.begin()) {
       const AssignedRange& range = *std::prev(after);
       const auto row = static_cast<std::uint64_t>(id) - static_cast<std::uint64_t>(range.first_id);
-      if (row < range.num_rows) return {false, true, true, range.table, range.first_row + row};
+      if (row < range.num_rows) return IdState{false, true, true, range.table, range.first_row + row};
     }
-    const std::optional<bool> unapplied = unapplied_ == nullptr ? std::nullopt : unapplied_->is_there(id);
-    const bool there = unapplied ? *unapplied : tree_.contains(id);
-    return {there, there};
+    const std::optional<bool> there = unapplied_ == nullptr ? std::nullopt : unapplied_->is_there(id);
+    return there ? std::optional(IdState{*there, *there}) : std::nullopt;
   }
 
   // Gives some rows of the index the numbers that make room for new texts. To the steps they are rows of the index.
@@ -170,10 +182,14 @@ class Folder {
     tables_.push_back(checked_rows(given, options_, s_, change_.rounded_values));
     const TableView& table = tables_[t].view();
     if (table.ids.empty() && !texts_) return add_assigned(t);
+    std::vector<std::int64_t> of_texts;
+    for (std::size_t row = 0; row < table.num_rows && texts_; ++row)
+      of_texts.push_back(*texts_->id_of(table.labels[row]));
+    const std::span<const std::int64_t> ids = texts_ ? std::span<const std::int64_t>(of_texts) : table.ids;
+    look_up(ids);
     for (std::size_t row = 0; row < table.num_rows; ++row) {
-      const std::int64_t id = texts_ ? *texts_->id_of(table.labels[row]) : table.ids[row];
-      add_given(id, t, row, replace);
-      added_.push_back({id, t, row});
+      add_given(ids[row], t, row, replace);
+      added_.push_back({ids[row], t, row});
     }
   }
 
@@ -287,7 +303,7 @@ class Folder {
   }
 
   const WriteOptions& options_;
-  const TreeWriter& tree_;
+  const VersionWriter& index_;
   const Snapshot& s_;
   const ChangeFold* const unapplied_;
   const BatchIds ids_;
@@ -351,9 +367,9 @@ bool has_filter(const WriteBatch& batch) {
   });
 }
 
-NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree,
+NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const VersionWriter& index,
                           BatchIds ids, const ChangeFold* unapplied) {
-  Folder folder(batch, options, tree, ids, unapplied);
+  Folder folder(batch, options, index, ids, unapplied);
   for (const WriteBatch::Step& step : batch.steps()) std::visit(folder, step);
   return folder.finish();
 }

@@ -8,7 +8,7 @@
 #include "index/write/arranged_table.h"
 #include "index/write/change.h"
 #include "index/write/change_fold.h"
-#include "index/write/tree_writer.h"
+#include "index/write/version_writer.h"
 
 namespace culmen {
 
@@ -30,15 +30,15 @@ std::int64_t assign_ids(const TableView& table, std::int64_t& next_id);
 void require_assigned_ids(IdType type);
 void check_given_ids(const TableView& table, IdType type);
 
-// Whether normalize() searches the tree's version, which has to be complete then (TreeWriter::finish_version).
+// Whether normalize() searches the writer's version, which has to be complete then (VersionWriter::finish_version).
 bool has_filter(const WriteBatch& batch);
 
 // Whose the ids of a batch are. Those that are stored are numbers, also where they stand in for texts.
 enum class BatchIds : std::uint8_t { given, stored };
 
-// Reads the tree and changes nothing. Throws what Index::write documents. unapplied: changes that are not in the tree yet, of a
+// Reads the index and changes nothing. Throws what Index::write documents. unapplied: changes that were not applied yet, of a
 // batch without a filter, of numbers as ids; null: none.
-NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree,
+NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const VersionWriter& index,
                           BatchIds ids = BatchIds::given, const ChangeFold* unapplied = nullptr);
 
 }  // namespace culmen

@@ -9,12 +9,13 @@
 #include "base/assert.h"
 #include "base/text_id.h"
 #include "culmen/error.h"
+#include "index/read_session.h"
 #include "index/table_shape.h"
 #include "index/write/normalize.h"
 
 namespace culmen {
 
-TextBatch::TextBatch(const WriteBatch& batch, const TreeWriter& tree) {
+TextBatch::TextBatch(const WriteBatch& batch, const VersionWriter& index) {
   const auto add_rows = [&](const TableView& rows) {
     check_given_ids(rows, IdType::text);
     check_labels(rows);
@@ -33,8 +34,8 @@ TextBatch::TextBatch(const WriteBatch& batch, const TreeWriter& tree) {
     }
   }
   keep_one_of_each();
-  give_ids(tree);
-  read_moved_rows(tree);
+  give_ids(index);
+  read_moved_rows(index);
 }
 
 // Those that are inserted come first among equal texts.
@@ -46,12 +47,12 @@ void TextBatch::keep_one_of_each() {
   named_.erase(std::unique(named_.begin(), named_.end(), is_same), named_.end());
 }
 
-void TextBatch::give_ids(const TreeWriter& tree) {
+void TextBatch::give_ids(const VersionWriter& index) {
   if (named_.empty()) return;
-  SpacedIds spaced(tree.ordered_ids());
+  SpacedIds spaced(index.ordered_ids());
   std::vector<TextPlace> places(named_.size());
   tbb::parallel_for(std::size_t{0}, named_.size(),
-                    [&](std::size_t i) { places[i] = tree.find_text(named_[i].text); });
+                    [&](std::size_t i) { places[i] = index.find_text(named_[i].text); });
   std::vector<std::size_t> fresh;
   for (std::size_t i = 0; i < named_.size(); ++i)
     if (!places[i].is_there && named_[i].is_inserted) fresh.push_back(i);
@@ -68,21 +69,23 @@ void TextBatch::give_ids(const TreeWriter& tree) {
   moves_ = spaced.moves();
 }
 
-void TextBatch::read_moved_rows(const TreeWriter& tree) {
+void TextBatch::read_moved_rows(const VersionWriter& index) {
   if (moves_.empty()) return;
-  const Snapshot& s = tree.current();
+  const Snapshot& s = index.current();
   std::vector<std::int64_t> from;
   for (const SpacedIds::Move& move : moves_) {
     from.push_back(move.from);
     moved_to_.push_back(move.to);
   }
-  const std::vector<std::uint64_t> rows = tree.find_rows(from);
+  const std::vector<std::uint64_t> rows = index.find_rows(from);
   visit_value_type(s, [&]<typename T>(T) {
     UserRows<T>& moved = moved_rows_.template emplace<UserRows<T>>(s.metadata());
-    const auto stride = static_cast<std::uint64_t>(s.leaf_rows);
     for (const std::uint64_t row : rows) {
-      const auto position = static_cast<std::uint32_t>(row % stride);
-      moved.add_rows(s, static_cast<std::uint32_t>(row / stride), std::span(&position, 1));
+      const RowPlace place = index.place(row);
+      const ReadSession session(place.tree);
+      const auto stride = static_cast<std::uint64_t>(place.tree.leaf_rows);
+      const auto position = static_cast<std::uint32_t>(place.row % stride);
+      moved.add_rows(place.tree, static_cast<std::uint32_t>(place.row / stride), std::span(&position, 1));
     }
   });
 }

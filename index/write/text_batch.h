@@ -11,15 +11,15 @@
 
 #include "culmen/write.h"
 #include "index/write/spaced_ids.h"
-#include "index/write/tree_writer.h"
 #include "index/write/user_rows.h"
+#include "index/write/version_writer.h"
 
 namespace culmen {
 
 class TextBatch {
  public:
-  // Throws InvalidArgument and InputError for tables without texts as ids, and reads the tree.
-  TextBatch(const WriteBatch& batch, const TreeWriter& tree);
+  // Throws InvalidArgument and InputError for tables without texts as ids, and reads the index.
+  TextBatch(const WriteBatch& batch, const VersionWriter& index);
   TextBatch(const TextBatch&) = delete;
   TextBatch& operator=(const TextBatch&) = delete;
 
@@ -40,8 +40,8 @@ class TextBatch {
 
   void add(std::string_view text, bool is_inserted) { named_.push_back({text, is_inserted}); }
   void keep_one_of_each();
-  void give_ids(const TreeWriter& tree);
-  void read_moved_rows(const TreeWriter& tree);
+  void give_ids(const VersionWriter& index);
+  void read_moved_rows(const VersionWriter& index);
 
   std::vector<Named> named_;  // by their texts
   std::vector<SpacedIds::Move> moves_;

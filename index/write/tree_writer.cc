@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/floating_point_scope.h"
+#include "cpu/passing_ids.h"
 #include "index/find_rows.h"
 #include "index/tree_height.h"
 #include "index/write/leaf_rewriter.h"
@@ -15,6 +16,7 @@
 #include "index/write/reload.h"
 #include "index/write/repack.h"
 #include "index/write/stats_update.h"
+#include "query/predicate.h"
 
 namespace culmen {
 namespace {
@@ -56,6 +58,13 @@ TreeWriter::TreeWriter(std::shared_ptr<const Snapshot> base)
     ordered_ids_.emplace(base_->id_lookup);
 }
 
+std::vector<std::uint8_t> TreeWriter::contain(std::span<const std::int64_t> ids) const {
+  for (const std::int64_t id : ids) tree_->ids.prefetch(id);
+  std::vector<std::uint8_t> there(ids.size());
+  std::ranges::transform(ids, there.begin(), [this](std::int64_t id) { return contains(id); });
+  return there;
+}
+
 std::vector<std::uint64_t> TreeWriter::find_rows(std::span<const std::int64_t> ids) const {
   for (const std::int64_t id : ids) tree_->ids.prefetch(id);
   std::vector<std::uint64_t> rows;
@@ -70,14 +79,19 @@ std::uint64_t TreeWriter::row_at(const WorkingTree::RowPosition& position) const
   return tree_->pages[position.page].slot * static_cast<std::uint64_t>(current().leaf_rows) + position.row;
 }
 
-const OrderedIds& TreeWriter::ordered_ids() const {
-  if (ordered_ids_) return *ordered_ids_;
+std::vector<std::int64_t> TreeWriter::all_ids() const {
   std::vector<std::int64_t> ids;
   ids.reserve(current().num_rows);
   for (const std::uint32_t slot : tree_->pages.slots()) {
     const std::int64_t* of_leaf = current().leaf_ids(slot);
     ids.insert(ids.end(), of_leaf, of_leaf + current().leaf(slot).num_rows);
   }
+  return ids;
+}
+
+const OrderedIds& TreeWriter::ordered_ids() const {
+  if (ordered_ids_) return *ordered_ids_;
+  std::vector<std::int64_t> ids = all_ids();
   tbb::parallel_sort(ids.begin(), ids.end());
   return ordered_ids_.emplace(ids);
 }
@@ -92,6 +106,11 @@ TextPlace TreeWriter::find_text(std::string_view text) const {
   };
   const std::optional<std::int64_t> id = ordered_ids().last_that(is_not_above);
   return id ? TextPlace{*id, last == text} : TextPlace{};
+}
+
+std::vector<std::int64_t> TreeWriter::passing_ids(const Filter& where) const {
+  CULMEN_ASSERT(is_version_complete());
+  return cpu::passing_ids(*base_, compile_filter(where, *base_));
 }
 
 void TreeWriter::apply(const Change& change) {

@@ -24,11 +24,10 @@
 #include <string_view>
 #include <vector>
 
-#include "culmen/search.h"
-#include "index/ordered_ids.h"
 #include "index/snapshot.h"
 #include "index/write/change.h"
 #include "index/write/located_change.h"
+#include "index/write/version_writer.h"
 #include "index/write/working_tree.h"
 
 namespace culmen {
@@ -36,33 +35,27 @@ namespace culmen {
 struct RebalancePlan;
 class StatsUpdate;
 
-class TreeWriter {
+class TreeWriter final : public VersionWriter {
  public:
   // Of a version in memory: a pass over all ids, and about 11 bytes of memory per row. Throws FormatError if two rows have
   // the same id, which loading does not check. Of a version that is read on touch: some bytes per leaf. Each change then
   // reads what it needs, until so much was changed that reading the rest at once costs less.
   explicit TreeWriter(std::shared_ptr<const Snapshot> base);
 
-  // These refer to the version that is being made.
-  bool contains(std::int64_t id) const { return tree_->find(id).page != kNoPage; }
-  // For each id its row, or kNowhere.
-  std::vector<std::uint64_t> find_rows(std::span<const std::int64_t> ids) const;
-  // The ids of all rows, in order: that of the files, or of a list that the first call makes, by a pass over them. Changes keep
-  // it.
-  const OrderedIds& ordered_ids() const;
-  // Of an index of IdType::text. Concurrent calls are allowed once there is the list.
-  TextPlace find_text(std::string_view text) const;
-  const Snapshot& current() const { return next_ != nullptr ? *next_ : *base_; }
-  // Whether it is complete, so that it can be searched.
-  bool is_version_complete() const { return next_ == nullptr; }
+  const Snapshot& current() const override { return next_ != nullptr ? *next_ : *base_; }
+  bool is_version_complete() const override { return next_ == nullptr; }
+  bool contains(std::int64_t id) const override { return tree_->find(id).page != kNoPage; }
+  std::vector<std::uint8_t> contain(std::span<const std::int64_t> ids) const override;
+  std::vector<std::uint64_t> find_rows(std::span<const std::int64_t> ids) const override;
+  RowPlace place(std::uint64_t row) const override { return {current(), row}; }
+  const OrderedIds& ordered_ids() const override;
+  TextPlace find_text(std::string_view text) const override;
+  std::vector<std::int64_t> passing_ids(const Filter& where) const override;
+  void apply(const Change& change) override;
+  std::shared_ptr<const Snapshot> finish_version(std::uint64_t version) override;
 
-  // The change must fit the index: its removed ids exist, its new ids do not (ChangeFold checks this). Throws
-  // InputError (labels of a leaf beyond 4 GiB, texts beyond 2 GiB), std::bad_alloc, and what reading on touch throws. After
-  // that this writer may only be destroyed; published versions are unaffected.
-  void apply(const Change& change);
-
-  // Completes the version with all changes since the last one. Returns the last one if there are none.
-  std::shared_ptr<const Snapshot> finish_version(std::uint64_t version);
+  // Of the rows of the version that is being made, in no order.
+  std::vector<std::int64_t> all_ids() const;
 
  private:
   std::uint64_t row_at(const WorkingTree::RowPosition& position) const;

@@ -7,6 +7,7 @@
 
 #include "index/build/partition_cuts.h"
 #include "index/field_key.h"
+#include "index/read_session.h"
 
 namespace culmen {
 
@@ -193,8 +194,23 @@ TableView UserRows<T>::view() const {
   return table;
 }
 
+template <typename T>
+void add_all_but(std::span<const std::int64_t> ids, const Snapshot& tree, UserRows<T>& rows) {
+  ReadSession session(tree);
+  std::vector<std::uint32_t> kept;
+  for (const std::uint32_t leaf : tree.order().leaves) {
+    kept.clear();
+    for (std::uint32_t r = 0; r < tree.leaf(leaf).num_rows; ++r)
+      if (!std::binary_search(ids.begin(), ids.end(), tree.leaf_ids(leaf)[r])) kept.push_back(r);
+    rows.add_rows(tree, leaf, kept);
+    session.rest();
+  }
+}
+
 template class UserRows<float>;
 template class UserRows<double>;
+template void add_all_but(std::span<const std::int64_t>, const Snapshot&, UserRows<float>&);
+template void add_all_but(std::span<const std::int64_t>, const Snapshot&, UserRows<double>&);
 
 BuildOptions build_options_of(const IndexMetadata& s) {
   BuildOptions options;

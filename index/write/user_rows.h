@@ -89,8 +89,14 @@ class UserRows {
   std::vector<UserField> fields_;
 };
 
+// Adds all rows of a tree but those with these ids, which ascend.
+template <typename T>
+void add_all_but(std::span<const std::int64_t> ids, const Snapshot& tree, UserRows<T>& rows);
+
 extern template class UserRows<float>;
 extern template class UserRows<double>;
+extern template void add_all_but(std::span<const std::int64_t>, const Snapshot&, UserRows<float>&);
+extern template void add_all_but(std::span<const std::int64_t>, const Snapshot&, UserRows<double>&);
 
 // How the index was built, as the user chose it; stand-ins stay as they are. The number of partitions is chosen again.
 BuildOptions build_options_of(const IndexMetadata& index);

@@ -270,6 +270,7 @@ class Index(HasOtherWords, Searchable):
         threads: int = ALL_CORES,
         loading: str | None = None,
         max_memory: int | None = None,
+        temp_directory: Path | None = None,
     ) -> Index:
         """Opens the index in a directory, with every acknowledged change. Reads and checks every byte.
 
@@ -281,8 +282,11 @@ class Index(HasOtherWords, Searchable):
                 read and checked when a call first needs it, which raises FormatError or IoError if it cannot be read.
                 Large changes, checkpoints, scans and copies to a GPU read all that is left.
             max_memory: bytes; for an index that is larger than memory. It is read on touch, and about so much of what
-                was read is kept. `verify`, `save`, engine "ta" and copies to a GPU need all of it and raise
-                InvalidArgument, and so does `writable`.
+                was read is kept. `verify`, `save`, engine "ta", and while there are changes since the last checkpoint
+                copies to a GPU, need all of it and raise InvalidArgument. With `writable` half of it is for what is changed: once that is more, the next change
+                waits for a checkpoint, which takes as long as `compact`.
+            temp_directory: with `writable` and `max_memory`, where such a checkpoint has its temporary files, about
+                five times the room of the table. By default the index's own directory.
 
         Raises:
             NoIndex: if there is none. It is a FileNotFoundError.
@@ -293,7 +297,9 @@ class Index(HasOtherWords, Searchable):
         most = 0 if max_memory is None else check_integer("max_memory", max_memory, 1, (1 << 64) - 1)
         if loading is None:
             loading = "whole" if max_memory is None else "on_touch"
-        return cls._of(_core.open(_path(directory), writable, durability, threads, loading, most))
+        return cls._of(
+            _core.open(_path(directory), writable, durability, threads, loading, most, as_bytes(temp_directory))
+        )
 
     @staticmethod
     def repair(source: Path, target: Path) -> RepairReport:

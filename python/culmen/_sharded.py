@@ -153,7 +153,7 @@ class ShardedIndex(HasOtherWords, ShardedSearchable):
             writable: locks the directory and allows changes; one driver at a time can write. Whoever serves a shard
                 writes to it.
             min_version: raises InvalidArgument if `version` is below.
-            max_memory: bytes that the shards share evenly, as Index.open takes it for one. Not with `writable`.
+            max_memory: bytes that the shards share evenly, as Index.open takes it for one.
 
         Raises:
             NoIndex: there is no sharded index.
@@ -173,8 +173,6 @@ class ShardedIndex(HasOtherWords, ShardedSearchable):
     ) -> S:
         """make_engine: of directories, and bytes for each shard; 0: there is no limit."""
         most = 0 if max_memory is None else check_integer("max_memory", max_memory, 1, (1 << 64) - 1)
-        if most and writable:
-            raise InvalidArgument("max_memory is for readers: a writer needs its shards in memory")
         index = object.__new__(cls)
         index._path = os.path.abspath(os.fsdecode(directory))
         index._make_engine = lambda directories: make_engine(

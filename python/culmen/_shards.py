@@ -237,11 +237,15 @@ class Shard:
 
     def _writable(self) -> _core.Index:
         if self._newest is None or not self._is_writable:
-            self._adopt(_core.open(os.fsencode(self._directory), True, "sync", 0, "whole", 0))
+            self._adopt(_core.open(os.fsencode(self._directory), True, "sync", 0, *self._reading()))
             self._is_writable = True
             self._refreshed()  # keeps this version, too: the driver shows it until all shards have the batch
         assert self._newest is not None
         return self._newest
+
+    def _reading(self) -> tuple[str, int, bytes]:
+        """The last arguments of _core.open."""
+        return "on_touch" if self._max_memory else "whole", self._max_memory, b""
 
     def _adopt(self, newest: _core.Index) -> None:
         self._kept.clear()  # the directory may have been replaced
@@ -278,8 +282,7 @@ class Shard:
 
     def _refreshed(self) -> Version:
         if self._newest is None:
-            loading = "on_touch" if self._max_memory else "whole"
-            self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0, loading, self._max_memory))
+            self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0, *self._reading()))
         elif not self._is_writable and self._newest.refresh() == "replaced":
             self._kept.clear()
             self._past_histories |= self._histories - {""}

@@ -103,14 +103,15 @@ Index create(const nb::list& attributes, const nb::list& fields, std::string_vie
 }
 
 Index open(const nb::bytes& directory, bool writable, std::string_view durability, int num_threads,
-           std::string_view loading, std::uint64_t max_memory) {
-  const std::string path = path_of(directory);
+           std::string_view loading, std::uint64_t max_memory, const nb::bytes& temp_directory) {
+  const std::string path = path_of(directory), temporary = path_of(temp_directory);
   const GilReleased released;
   return Index::open(path, {.writable = writable,
                             .durability = parse_durability(durability),
                             .num_threads = num_threads,
                             .loading = parse_loading(loading),
-                            .max_memory = max_memory});
+                            .max_memory = max_memory,
+                            .temp_directory = temporary});
 }
 
 SearchResult search(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,

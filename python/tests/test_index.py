@@ -381,9 +381,37 @@ def test_answers_within_a_limit_of_memory(tmp_path):
         index.search({"a": 1, "b": -2}, 30)
     with pytest.raises(culmen.InvalidArgument, match="limit of memory"):
         index.verify()
-    for wrong in ({"writable": True}, {"loading": "whole"}, {"max_memory": 0}):
+    for wrong in ({"loading": "whole"}, {"max_memory": 0}):
         with pytest.raises(culmen.InvalidArgument, match="memory"):
             culmen.Index.open(directory, **{"max_memory": 1, **wrong})
+
+
+def test_writes_within_a_limit_of_memory(tmp_path):
+    directory = tmp_path / "index"
+    whole = culmen.Index.build(table(0, 5_000), ["a", "b"], id="id")
+    whole.save(directory)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with culmen.Index.open(directory, writable=True, max_memory=1, temp_directory=temporary) as index:
+        for change in range(6):
+            for one in (index, whole):
+                one.upsert(table(100 * change, 4_990 + 7 * change))
+                one.erase(range(change, 4_000, 501))
+                one.erase(where="a > 2")
+            weights = {"a": 1, "b": -2}
+            assert index.search(weights, 30).ids.tolist() == whole.search(weights, 30).ids.tolist()
+            assert index.get(4_995) == whole.get(4_995)
+            if change == 3:
+                index.compact()
+                whole.compact()
+        with pytest.raises(culmen.InvalidArgument, match="limit of memory"):
+            index.verify()
+    assert culmen.Index.open(directory).verify() == []
+    with pytest.raises(culmen.IoError, match="nowhere"):
+        with culmen.Index.open(directory, writable=True, max_memory=1, temp_directory=tmp_path / "nowhere") as index:
+            index.erase([9])
+            index.checkpoint()
+    assert 9 not in culmen.Index.open(directory)
 
 
 def test_is_not_pickled_nor_made_by_hand():

@@ -1305,6 +1305,27 @@ def test_the_example_runs(engine):
     assert ("killed" in done.stdout) == bool(engine)
 
 
+def test_writes_within_a_limit_of_memory(cluster, tmp_path):
+    table = table_of(5_000, seed=38)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id")
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="id").close()
+    others = table_of(5_000, seed=39).slice(0, 200)
+    with cluster.open(tmp_path / "s", writable=True, max_memory=1) as index:
+        for turn in range(3):
+            for one in (index, whole):
+                one.erase(range(turn, 3_000, 101))
+                one.upsert(others)
+                one.erase([7])
+            weights = [1, 1, 1, 0]
+            assert index.search(weights, 50).ids.tolist() == whole.search(weights, 50).ids.tolist()
+            assert len(index) == len(whole)
+            if turn == 1:
+                index.checkpoint()
+    with culmen.ShardedIndex.open(tmp_path / "s") as index:
+        assert index.verify() == []
+        assert index.search([1, 1, 1, 0], 50).ids.tolist() == whole.search([1, 1, 1, 0], 50).ids.tolist()
+
+
 def test_answers_within_a_limit_of_memory(cluster, tmp_path):
     table = table_of(20_000, seed=37)
     whole = culmen.Index.build(table, ATTRIBUTES, id="id")
@@ -1334,8 +1355,7 @@ def test_answers_within_a_limit_of_memory(cluster, tmp_path):
                 assert index.refresh() == found
                 assert index.search(np.ones(70), 5).ids.tolist() == [1000, *before[1:]]
                 writer.checkpoint()
-    for wrong in ({"writable": True}, {"max_memory": 0}):
-        with pytest.raises(culmen.InvalidArgument, match="max_memory"):
-            cluster.open(tmp_path / "s", **{"max_memory": 1, **wrong})
+    with pytest.raises(culmen.InvalidArgument, match="max_memory"):
+        cluster.open(tmp_path / "s", max_memory=0)
     with pytest.raises(TypeError, match="max_memory is an integer"):
         cluster.open(tmp_path / "s", max_memory=True)

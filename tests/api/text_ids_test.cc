@@ -199,17 +199,20 @@ TEST(TextIds, AnswersAreThoseOfTheTexts) {
     change_skus(index, rows, random, depth);
     check_index(index, rows, random);
     index.save(directory.path() / "index");
-    Index opened = Index::open(directory.path() / "index",
-                               {.writable = true,
-                                .durability = Durability::os,
-                                .loading = random.pick({Loading::whole, Loading::on_touch})});
+    const bool has_limit = random.chance(0.3);
+    Index opened = Index::open(
+        directory.path() / "index",
+        {.writable = true,
+         .durability = Durability::os,
+         .loading = has_limit ? Loading::on_touch : random.pick({Loading::whole, Loading::on_touch}),
+         .max_memory = has_limit ? random.pick<std::uint64_t>({1, 100'000, 10'000'000}) : kUnlimitedMemory});
     if (random.chance(0.5)) crowd(opened, rows, random, depth);
     Index reader = Index::open(directory.path() / "index", {.loading = Loading::on_touch});
     for (int course = 0; course < 4; ++course) {
       for (int i = random.between(1, 5); i > 0; --i) change_skus(opened, rows, random, depth);
       if (random.chance(0.2)) opened.compact();
       if (random.chance(0.2)) opened.checkpoint();
-      check_index(opened, rows, random);
+      check_index(opened, rows, random, has_limit);
       reader.refresh();
       check_index(reader, rows, random);
     }

@@ -90,24 +90,52 @@ class ShardedTrial {
 
   void open() {
     sharded_ = std::nullopt;
-    sharded_ = ShardedIndex::open(directory(), {.writable = true, .durability = Durability::batch});
+    const bool is_wide = source_.schema().attributes.size() > 64;
+    const std::uint64_t most =
+        is_wide || random_.chance(0.6) ? kUnlimitedMemory : random_.pick<std::uint64_t>({16, 300'000});
+    writes_within_limit_ = most != kUnlimitedMemory;
+    sharded_ =
+        ShardedIndex::open(directory(), {.writable = true,
+                                         .durability = Durability::batch,
+                                         .loading = writes_within_limit_ ? Loading::on_touch : Loading::whole,
+                                         .max_memory = most});
   }
 
   // The writer, and a reader that has the logs beside its trees.
   std::string check(const std::string& stage) {
-    if (std::string fault = check_one(stage); !fault.empty() || random_.chance(0.5)) return fault;
+    std::string of_writer = writes_within_limit_ ? check_limited_writer(stage) : check_one(stage);
+    if (!of_writer.empty() || random_.chance(0.5)) return of_writer;
     sharded_->flush();
     std::optional<ShardedIndex> writer =
         std::exchange(sharded_, ShardedIndex::open(directory(), {.loading = Loading::on_touch}));
     std::string fault = check_one(stage + ", by a reader on touch");
     if (fault.empty()) fault = check_row_readers();
-    if (fault.empty()) fault = check_limited();
+    if (fault.empty()) fault = check_limited_reader();
     sharded_ = std::move(writer);
     return fault;
   }
 
+  std::string check_limited_writer(const std::string& stage) {
+    doing_ = "\n  " + stage + ", " + std::to_string(sharded_->num_shards()) +
+             " shards that a writer keeps to a limit";
+    if (sharded_->statistics(Scale::zscore) != one_->statistics(Scale::zscore)) return "statistics" + doing_;
+    if (sharded_->info().next_id != one_->info().next_id) return "the next id" + doing_;
+    if (std::string fault = check_limited(*sharded_); !fault.empty()) return fault;
+    return check_rows();
+  }
+
+  std::string check_limited_reader() {
+    std::optional<ShardedIndex> limited;
+    try {
+      limited = ShardedIndex::open(directory(), {.loading = Loading::on_touch, .max_memory = 16});
+    } catch (const InvalidArgument&) {
+      return "";  // the log of a shard that had no rows
+    }
+    return check_limited(*limited);
+  }
+
   // A batch within a limit of memory: each shard answers all of it.
-  std::string check_limited() {
+  std::string check_limited(const ShardedIndex& limited) {
     const FieldOracle oracle(source_.schema(), rows_, {}, quantiles_);
     std::vector<Query> queries;
     std::vector<SearchResult> expected;
@@ -119,14 +147,7 @@ class ShardedTrial {
       } catch (const InvalidArgument&) {
       }
     }
-    std::optional<ShardedIndex> limited;
-    try {
-      limited = ShardedIndex::open(directory(), {.loading = Loading::on_touch, .max_memory = 16});
-    } catch (const InvalidArgument&) {
-      return "";  // the log of a shard that had no rows
-    }
-    const std::vector<SearchResult> results =
-        limited->search(queries, {.num_threads = random_.between(1, 2)});
+    const std::vector<SearchResult> results = limited.search(queries, {.num_threads = random_.between(1, 2)});
     ++num_limited_;
     for (std::size_t q = 0; q < queries.size(); ++q) {
       if (std::string fault = difference(results[q].hits, answers_of(expected[q])); !fault.empty())
@@ -333,6 +354,7 @@ class ShardedTrial {
   std::vector<Row> rows_;                       // rows that are or were in the index: for ids and limits
   std::optional<Index> one_;
   std::optional<ShardedIndex> sharded_;
+  bool writes_within_limit_ = false;
   std::string doing_;
   std::uint64_t num_queries_ = 0, num_hits_ = 0, num_limited_ = 0;
 };

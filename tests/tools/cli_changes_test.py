@@ -76,6 +76,13 @@ class InsertTest(IndexCase):
         self.assertEqual(self.table(), {**ROWS, -7: (4, 0), 9: (0, 5)})
         self.verify()
 
+    def test_a_limit_of_memory_changes_nothing(self):
+        self.build()
+        self.insert("id,a,b\n-7,4,0\n9,0,5\n8,1,1\n", "--id", "id", "--max-memory", "1kb", "--batch", 1)
+        self.culmen("delete", "index", "9", "--max-memory", "1kb")
+        self.assertEqual(self.table(), {**ROWS, -7: (4, 0), 8: (1, 1)})
+        self.verify()
+
     def test_quiet_says_nothing(self):
         self.build()
         self.assertEqual(self.insert("a,b\n4,4\n", "-q"), ("", ""))

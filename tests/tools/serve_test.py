@@ -111,9 +111,6 @@ class ServeSearchTest(ServeCase):
         self.serve("--max-memory", "1kb")
         found = self.search(QUESTION)
         self.assertEqual(found, expected)
-        self.write("token", TOKEN + "\n")
-        _, err = self.culmen("serve", "index", "--writable", "--token-file", "token", "--max-memory", "1kb", code=2)
-        self.assertIn("memory", err)
 
     def test_answers_as_the_program(self):
         self.serve()

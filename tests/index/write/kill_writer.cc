@@ -48,13 +48,15 @@ int main(int argc, char** argv) {
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const Durability durability = parse_durability(arguments.at(1));
-    // Every second process has read little before it writes.
-    const bool on_touch = std::stoull(arguments.at(2)) % 2 == 0;
+    // Every second process has read little before it writes, and half of these keep to a limit of memory.
+    const std::uint64_t kind = std::stoull(arguments.at(2)) % 4;
+    const bool on_touch = kind % 2 == 0;
     const Index index =
         Index::open(arguments.at(0), {.writable = true,
                                       .durability = durability,
                                       .num_threads = 2,
-                                      .loading = on_touch ? Loading::on_touch : Loading::whole});
+                                      .loading = on_touch ? Loading::on_touch : Loading::whole,
+                                      .max_memory = kind == 0 ? 100'000 : kUnlimitedMemory});
     std::vector<std::thread> threads;
     for (std::uint64_t writer = 0; writer < kWriters; ++writer)
       threads.emplace_back(write_forever, index, durability, writer, std::stoull(arguments.at(2 + writer)));

@@ -63,11 +63,13 @@ RowsTable table_of(const LiveRows& rows) {
 }
 
 // Runs a few queries on both. Empty if all answers are the same.
-std::string difference(const Index& index, const LiveRows& rows, std::mt19937_64& random) {
+std::string difference(const Index& index, const LiveRows& rows, std::mt19937_64& random,
+                       bool is_limited = false) {
   if (index.info().num_rows != rows.size()) return "the number of rows";
   const RowsTable table = table_of(rows);
   const Oracle oracle(table.view(), false);
   for (const Engine engine : kEngines) {
+    if (is_limited && engine == Engine::ta) continue;  // lists are of one tree in memory
     Query query;
     for (std::size_t i = 0; i < kAttributes; ++i)
       query.weights.push_back(static_cast<double>(random() % 19) / 4 - 1.5 + 0.1);
@@ -219,19 +221,23 @@ TEST(LiveIndex, HoldsWhatAMapHoldsThroughCheckpointsAndReopening) {
     const std::vector<std::string> faults = index.verify();
     ASSERT_TRUE(faults.empty()) << faults.front() << ", batch " << num_batches;
   };
-  const auto compare = [&](const Index& index, const LiveRows& rows) {
+  const auto compare = [&](const Index& index, const LiveRows& rows, bool is_limited) {
     ++num_compared;
-    ASSERT_EQ(difference(index, rows, model.random()), "") << "batch " << num_batches;
+    ASSERT_EQ(difference(index, rows, model.random(), is_limited), "") << "batch " << num_batches;
   };
   while (model.num_operations < num_cases(20'000)) {
     const auto durability = static_cast<Durability>(model.random()() % 3);
     const bool on_touch = model.random()() % 2 == 0;
     const Loading loading = on_touch ? Loading::on_touch : Loading::whole;
-    Index index = Index::open(path, {.writable = true, .durability = durability, .loading = loading});
+    const bool is_limited = on_touch && model.random()() % 2 == 0;
+    Index index = Index::open(path, {.writable = true,
+                                     .durability = durability,
+                                     .loading = loading,
+                                     .max_memory = is_limited ? 50'000 : kUnlimitedMemory});
     ++num_opened;
     if (!on_touch) {  // this reads all
       ASSERT_NO_FATAL_FAILURE(verify(index));
-      ASSERT_NO_FATAL_FAILURE(compare(index, model.rows));
+      ASSERT_NO_FATAL_FAILURE(compare(index, model.rows, false));
     }
     for (std::uint64_t last = num_batches + model.random()() % 200; num_batches < last; ++num_batches) {
       const bool is_compared = num_batches % 8 == 0;
@@ -240,10 +246,12 @@ TEST(LiveIndex, HoldsWhatAMapHoldsThroughCheckpointsAndReopening) {
       model.step(index);
       if (model.random()() % 20 == 0) index.checkpoint();
       if (model.random()() % 50 == 0) index.compact();
-      ASSERT_NO_FATAL_FAILURE(verify(index));
+      if (!is_limited) {
+        ASSERT_NO_FATAL_FAILURE(verify(index));
+      }
       if (!is_compared) continue;
-      ASSERT_NO_FATAL_FAILURE(compare(index, model.rows));
-      ASSERT_NO_FATAL_FAILURE(compare(before, rows_before));
+      ASSERT_NO_FATAL_FAILURE(compare(index, model.rows, is_limited));
+      ASSERT_NO_FATAL_FAILURE(compare(before, rows_before, is_limited));
     }
     if (model.random()() % 2 == 0) index.close();
   }

@@ -22,90 +22,15 @@
 #include "tests/cases.h"
 #include "tests/field_tables.h"
 #include "tests/harness.h"
+#include "tests/index/write/limited_answers.h"
 #include "tests/resident_memory.h"
 
 namespace culmen::test {
 namespace {
 
-const Schema kSchema = {.attributes = {{"a"}, {"b"}, {"c"}},
-                        .has_labels = true,
-                        .fields = {{"place", FieldRole::filter, {ColumnType::integer}},
-                                   {"note", FieldRole::stored, {ColumnType::text}}}};
-
-std::string label_of(std::int64_t id) {
-  return std::string("row ").append(std::to_string(id));
-}
-
-culmen::Row row_of(Random& random, std::int64_t id) {
-  return {id,
-          {random.uniform(-1, 1), random.uniform(0, 1), static_cast<double>(random.below(8))},
-          label_of(id),
-          {random.chance(0.2) ? FieldValue() : FieldValue(id % 10), std::string("n")}};
-}
-
-std::vector<culmen::Row> some_rows(Random& random, std::int64_t first, std::int64_t last) {
-  std::vector<culmen::Row> rows;
-  for (std::int64_t id = first; id < last; ++id) rows.push_back(row_of(random, id));
-  return rows;
-}
-
-Query random_query(Random& random) {
-  Query query{.weights = {random.uniform(-1, 1), random.uniform(-1, 1), random.uniform(-1, 1)},
-              .k = random.pick<std::size_t>({1, 16, 300})};
-  if (random.chance(0.3)) query.where = col("place") == static_cast<int>(random.below(12));
-  if (random.chance(0.2)) query.scale = random.pick({Scale::minmax, Scale::zscore});
-  return query;
-}
-
-// Of two answers to a query; empty: none.
-std::string difference_of_answers(const SearchResult& found, const SearchResult& expected) {
-  if (found.hits.size() != expected.hits.size()) return "another number of hits";
-  for (std::size_t rank = 0; rank < found.hits.size(); ++rank) {
-    if (found.hits[rank].id != expected.hits[rank].id || found.hits[rank].score != expected.hits[rank].score)
-      return "another hit at " + std::to_string(rank);
-    if (rank < 3 && found.label(rank) != label_of(found.hits[rank].id)) return "another label";
-    if (rank < 3 && found.field(rank, "place") != expected.field(rank, "place")) return "another field";
-  }
-  return "";
-}
-
-// What a reader within a limit of memory says otherwise than one that has all; empty: nothing.
-std::string difference_of_readers(const Index& limited, const Index& whole, Random& random) {
-  const Query query = random_query(random);
-  const SearchOptions options = {
-      .engine = random.pick({Engine::automatic, Engine::bounded, Engine::scan, Engine::gta}),
-      .num_threads = random.between(1, 2)};
-  const SearchResult found = limited.search(query, options);
-  if (std::string fault = difference_of_answers(found, whole.search(query, {.num_threads = 1}));
-      !fault.empty())
-    return fault;
-  if (found.hits.empty()) return "";
-  const Hit& last = found.hits.back();
-  if (!(limited.get(last.id) == whole.get(last.id))) return "another row";
-  if (limited.count_before(query, {last.score, last.id}) != found.hits.size() - 1) return "another rank";
-  return "";
-}
-
-// The same of a batch of queries, some of which have what few do.
-std::string difference_of_batches(const Index& limited, const Index& whole, Random& random) {
-  std::vector<Query> queries;
-  for (std::uint64_t q = 2 + random.below(30); q > 0; --q) {
-    Query& query = queries.emplace_back(random_query(random));
-    if (random.chance(0.2)) query.after = Cursor{random.uniform(-1, 1), random.between(0, 30'000)};
-    if (random.chance(0.2))
-      query.terms.push_back(ScoreTerm::near("c", random.uniform(0, 8)).times(random.uniform(-2, 2)));
-    if (random.chance(0.2)) query.min_score = random.uniform(-1, 1);
-    if (random.chance(0.1)) query.per = RowsPer{"place", 2};
-    if (random.chance(0.1)) query.where = col("id").in({3, 700, 12'000});
-  }
-  const std::vector<SearchResult> found = limited.search(queries, {.num_threads = random.between(1, 3)});
-  for (std::size_t q = 0; q < queries.size(); ++q)
-    if (const std::string fault =
-            difference_of_answers(found[q], whole.search(queries[q], {.num_threads = 1}));
-        !fault.empty())
-      return fault + " to query " + std::to_string(q) + " of a batch";
-  return "";
-}
+using limited::kSchema;
+using limited::label_of;
+using limited::some_rows;
 
 class MemoryLimit {
  public:
@@ -138,8 +63,9 @@ TEST(Readers, AnswerWithinALimitOfMemory) {
       threads.emplace_back([&, t] {
         Random mine(100 * turn + t);
         for (int i = 0; i < (kSanitized ? 10 : 40) && faults[t].empty(); ++i)
-          faults[t] = i % 20 == 9 ? difference_of_batches(readers[mine.below(readers.size())], whole, mine)
-                                  : difference_of_readers(readers[mine.below(readers.size())], whole, mine);
+          faults[t] = i % 20 == 9
+                          ? limited::difference_of_batches(readers[mine.below(readers.size())], whole, mine)
+                          : limited::difference_of_readers(readers[mine.below(readers.size())], whole, mine);
       });
     for (std::thread& thread : threads) thread.join();
     for (const std::string& fault : faults) ASSERT_EQ(fault, "") << "turn " << turn;
@@ -187,7 +113,7 @@ TEST(Readers, CheckAgainWhatTheyReadAgain) {
   const MemoryLimit table(random, 5'000);
   const Index whole = Index::open(table.directory());
   const Index reader = table.open(1);
-  for (int i = 0; i < 20; ++i) ASSERT_EQ(difference_of_readers(reader, whole, random), "");
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(limited::difference_of_readers(reader, whole, random), "");
   for (const auto& file : std::filesystem::directory_iterator(table.directory())) {
     if (!file.path().filename().string().ends_with("-leaves")) continue;
     std::fstream stream(file.path(), std::ios::in | std::ios::out | std::ios::binary);
@@ -199,7 +125,7 @@ TEST(Readers, CheckAgainWhatTheyReadAgain) {
   int num_errors = 0;
   for (int i = 0; i < 40; ++i) {
     try {
-      ASSERT_EQ(difference_of_readers(reader, whole, random), "");
+      ASSERT_EQ(limited::difference_of_readers(reader, whole, random), "");
     } catch (const FormatError& error) {
       EXPECT_NE(std::string(error.what()).find("leaves"), std::string::npos);
       ++num_errors;
@@ -305,7 +231,7 @@ TEST(Readers, ReadALeafOnceForAllQuestionsOfABatch) {
         << is_behind_log;
     const Index whole = writer.snapshot();
     for (std::size_t q = 0; q < kQuestions; ++q)
-      EXPECT_EQ(difference_of_answers(found[q], whole.search(queries[q])), "");
+      EXPECT_EQ(limited::difference_of_answers(found[q], whole.search(queries[q])), "");
   }
 }
 
@@ -437,13 +363,13 @@ TEST(Readers, RefuseWhatNeedsAllRowsInMemory) {
   const Index reader = table.open(1 << 20);
   EXPECT_THROW(reader.save(other.path() / "copy"), InvalidArgument);
   EXPECT_THROW(static_cast<void>(reader.verify()), InvalidArgument);
-  EXPECT_THROW(static_cast<void>(reader.to_device()), InvalidArgument);
   EXPECT_THROW(static_cast<void>(reader.search({.weights = {1, 1, 1}, .k = 1}, {.engine = Engine::ta})),
                InvalidArgument);
   EXPECT_THROW(static_cast<void>(Index::open(table.directory(), {.max_memory = 1})), InvalidArgument);
-  EXPECT_THROW(static_cast<void>(Index::open(
-                   table.directory(), {.writable = true, .loading = Loading::on_touch, .max_memory = 1})),
-               InvalidArgument);
+  Index writer = Index::open(table.directory(), {.writable = true, .durability = Durability::os});
+  writer.erase(std::vector<std::int64_t>{5});
+  EXPECT_THROW(static_cast<void>(table.open(1 << 20).to_device()),
+               InvalidArgument);  // a log is beside the files
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <deque>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
@@ -291,7 +292,15 @@ class FullModel {
   std::int64_t next_id_ = 0;
 };
 
-constexpr OpenOptions kOnTouch = {.writable = true, .num_threads = 1, .loading = Loading::on_touch};
+const OpenOptions kOnTouch = {.writable = true, .num_threads = 1, .loading = Loading::on_touch};
+
+// Within a limit, so that a batch may have to make one tree first.
+OpenOptions on_touch_within(std::uint64_t most) {
+  OpenOptions options = kOnTouch;
+  options.max_memory = most;
+  options.temp_directory = std::filesystem::temp_directory_path();
+  return options;
+}
 
 TEST(WriteOnTouch, KeepsLabelsFieldsAndGapsThroughCheckpointsAndReopening) {
   FullModel model(5);
@@ -300,9 +309,10 @@ TEST(WriteOnTouch, KeepsLabelsFieldsAndGapsThroughCheckpointsAndReopening) {
   const std::uint64_t num_lives = num_cases(kSanitized ? 8 : 40);
   for (std::uint64_t life = 0; life < num_lives; ++life) {
     {
-      LiveIndex index(system, "index", kOnTouch);
+      const std::uint64_t most = model.random().pick<std::uint64_t>({kUnlimitedMemory, 1, 30'000, 200'000});
+      LiveIndex index(system, "index", on_touch_within(most));
       for (int batches = model.random().between(0, 10); batches > 0; --batches) model.write(index, 8);
-      if (model.random().chance(0.2)) {
+      if (most == kUnlimitedMemory && model.random().chance(0.2)) {
         ASSERT_EQ(model.fault(*index.published()->get()), "") << "life " << life;
       }
       if (model.random().chance(0.3)) index.checkpoint();
@@ -370,7 +380,7 @@ TEST(WriteOnTouch, RefusesWhatNeedsADamagedPlaceAndLogsNothingOfIt) {
       damaged ^= std::byte{4};
       const std::string where = name + ", flip " + std::to_string(flip);
       try {
-        LiveIndex index(system, "index", kOnTouch);
+        LiveIndex index(system, "index", on_touch_within(flip % 3 == 0 ? 30'000 : kUnlimitedMemory));
         bool was_refused = false;
         for (int batch = 0; batch < 12; ++batch) {
           const std::uint64_t version = index.published()->get()->version;
@@ -399,17 +409,17 @@ TEST(WriteOnTouch, RefusesWhatNeedsADamagedPlaceAndLogsNothingOfIt) {
 }
 
 // A call of the file system fails: reads that a change needs, and writes of the log.
-TEST(WriteOnTouch, ABatchWhoseReadFailsLeavesNothingAndSucceedsTheNextTime) {
+void check_that_a_failed_read_leaves_nothing(std::uint64_t most_memory, std::uint64_t every_call) {
   FullModel built(11);
-  const Files files = built.build(3000);
+  const Files files = built.build(most_memory == kUnlimitedMemory ? 3000 : 600);
   int num_refused = 0, num_repeated = 0;
   bool reached = true;
-  for (std::uint64_t call = 0; reached; call += kSanitized ? 23 : 1) {
+  for (std::uint64_t call = 0; reached; call += kSanitized ? 23 : every_call) {
     FullModel model = built;
     MemoryFileSystem system;
     system.put("index", files);
     {
-      LiveIndex index(system, "index", kOnTouch);
+      LiveIndex index(system, "index", on_touch_within(most_memory));
       system.num_calls = 0;
       system.plan = {storage::FaultKind::io_error, call, false};
       for (int batch = 0; batch < 3; ++batch) {
@@ -437,6 +447,15 @@ TEST(WriteOnTouch, ABatchWhoseReadFailsLeavesNothingAndSucceedsTheNextTime) {
   }
   EXPECT_GT(num_refused, kSanitized ? 5 : 20);
   EXPECT_GT(num_repeated, kSanitized ? 2 : 10);
+}
+
+TEST(WriteOnTouch, ABatchWhoseReadFailsLeavesNothingAndSucceedsTheNextTime) {
+  check_that_a_failed_read_leaves_nothing(kUnlimitedMemory, 1);
+}
+
+// Each batch but the first makes one tree before it begins.
+TEST(WriteOnTouch, ABatchWhoseCheckpointFailsLeavesNothingAndSucceedsTheNextTime) {
+  check_that_a_failed_read_leaves_nothing(1, 11);
 }
 
 }  // namespace
