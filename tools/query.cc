@@ -199,7 +199,7 @@ void add_query(Program& program) {
   const auto arguments = std::make_shared<QueryArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   add_question_options(command, *arguments);
-  add_max_memory(command, arguments->max_memory, "Running");
+  add_max_memory_of_reader(command, arguments->max_memory, "Running");
   add_quiet(command, program, "Write only errors, and what --profile asks for, to standard error");
   command.footer(
       "Without weights, on a terminal, it asks for questions, as culmen shell does.\n\n"

@@ -136,7 +136,7 @@ void add_index_options(CLI::App& command, ServeArguments& arguments) {
                   "replicate)")
       ->type_name("LAYOUT")
       ->group("Index");
-  add_max_memory(command, arguments.max_memory, "Index");
+  add_max_memory_of_reader(command, arguments.max_memory, "Index");
   command.add_flag("--page,!--no-page", arguments.options.page, "The page at / (default yes)")
       ->group("Index");
 }

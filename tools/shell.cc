@@ -137,7 +137,7 @@ void add_shell(Program& program) {
   };
   const auto arguments = std::make_shared<Arguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
-  add_max_memory(command, arguments->max_memory, "Running");
+  add_max_memory_of_reader(command, arguments->max_memory, "Running");
   add_quiet(command, program, "Write only errors to standard error");
   command.footer(
       std::string(kHelp) +

@@ -38,8 +38,9 @@ class ShellTest(Case):
         self.write("many.csv", "a,b\n" + "1,-500\n" * 10_000)
         many = ["query", "index", "--weights-file", "many.csv", "-k", "1", "--format", "csv", "--max-memory", "2MB"]
         self.assertEqual(self.culmen(*many)[0].count("\n"), 10_001)
-        out, err = self.culmen(*asked, "--max-memory", "much", code=2)
-        self.assertIn("--max-memory", err)
+        for wrong in ("much", "-1", "-5MB", "0", "00kb", "1e3", "", "1.5GB"):
+            out, err = self.culmen(*asked, "--max-memory", wrong, code=2)
+            self.assertIn("--max-memory: a size is", err, wrong)
 
     def test_rows_of_each_group_behind_a_log_are_those_of_one_tree(self):
         names = ["amber", "blue", None, "cyan"]
