@@ -41,7 +41,7 @@ DeviceMemory choose_memory(const Snapshot& snapshot, const SlotCounts& slots, co
   const bool takes_packed = wanted == DeviceMemory::compressed || is_automatic;
   const bool takes_all = wanted != DeviceMemory::host && wanted != DeviceMemory::compressed;
   if (takes_all && fits(all)) return is_automatic ? DeviceMemory::device : wanted;
-  std::size_t least = takes_host ? tree : all;
+  std::size_t least = takes_host || takes_packed ? tree : all;
   if (takes_packed && fits(tree)) {
     const std::size_t packed = tree + fields.leaves + PackedRows::expected_bytes(snapshot, slots.leaves);
     if (fits(packed)) return DeviceMemory::compressed;
@@ -51,7 +51,7 @@ DeviceMemory choose_memory(const Snapshot& snapshot, const SlotCounts& slots, co
   throw OutOfDeviceMemory(
       "this index needs " + std::to_string(least) + " bytes of device memory; " +
       std::to_string(cuda::free_device_bytes()) + " are free, of which a tenth has to stay so: " +
-      (takes_packed ? "" : "keep its rows there in fewer bytes (DeviceMemory::compressed), ") +
+      (takes_packed || takes_host ? "" : "keep its rows there in fewer bytes (DeviceMemory::compressed), ") +
       (takes_host ? "" : "keep them in host memory (DeviceMemory::host) or ") + "search on the CPU");
 }
 
