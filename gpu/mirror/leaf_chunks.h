@@ -1,5 +1,5 @@
-// LeafChunks: memory for what leaves have of any length. Each leaf's is at an address of its own; that of later versions is appended, and what
-// a slot had before stays as it is, for searches of older versions. Once most is unused, its owner starts again with new chunks.
+// LeafChunks: device or host memory for blocks of any length, one for each leaf. A later version appends its blocks; those of earlier
+// versions stay, since searches may still read them. Once most of the memory is unused, the owner copies everything to new chunks.
 #pragma once
 
 #include <cstddef>

@@ -481,7 +481,6 @@ std::uint64_t LiveIndex::part_of_limit() const {
   return std::max<std::uint64_t>(1, options_.max_memory / kPartsOfLimit);
 }
 
-// What is beside a tree is never that of a table of many attributes (LogBeside::suits).
 std::filesystem::path LiveIndex::directory_of_merges() const {
   return options_.temp_directory.empty() ? std::filesystem::path(directory_) : options_.temp_directory;
 }

@@ -116,7 +116,7 @@ class Folder {
   // Before the next step. Of an id that was looked up.
   IdState& state_of(std::int64_t id) { return states_.find(id)->second; }
 
-  // Makes a state for each id that has none. The index is asked for all of them together: it may have to read files.
+  // Finds the state of all these ids that have none yet. One call for all of them, since the index may read files.
   void look_up(std::span<const std::int64_t> ids) {
     std::vector<std::int64_t> of_index;
     for (const std::int64_t id : ids) {

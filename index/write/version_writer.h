@@ -1,5 +1,5 @@
-// VersionWriter: applies batches to an index, and makes versions of it. TreeWriter keeps all rows in one tree. BesideWriter
-// keeps the tree of the files as it is, and what batches change beside it, so that it needs little memory.
+// VersionWriter: applies batches to an index, and makes versions of it. TreeWriter changes the index's tree. BesideWriter leaves the
+// tree of the files unchanged and keeps the changes beside it, which takes little memory.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class VersionWriter {
 
   // The version that is being made: until it is complete, what describes the index, and not its rows.
   virtual const Snapshot& current() const = 0;
-  // Whether it is complete, so that it can be searched.
+  // Returns true if that version is complete and can be searched.
   virtual bool is_version_complete() const = 0;
 
   // These refer to the version that is being made, and may throw what reading on touch throws.

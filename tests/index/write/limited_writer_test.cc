@@ -28,7 +28,7 @@ namespace {
 using limited::kSchema;
 using limited::some_rows;
 
-// The same batches, to a writer within a limit and to one that has all, each in a directory of its own.
+// Sends the same batches to a writer within a limit of memory and to one without; each has its own directory.
 class TwoWriters {
  public:
   TwoWriters(std::uint64_t seed, std::int64_t num_rows) : random_(seed), most_id_(num_rows + 40) {
