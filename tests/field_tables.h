@@ -219,10 +219,10 @@ class FieldSource {
 
  private:
   double floating(Random& random, double latent) const {
-    constexpr double kMax = std::numeric_limits<double>::max();
+    constexpr double kLargest = std::numeric_limits<double>::max();
     switch (kind_) {
       case 0:
-        return random.pick({kMax, -kMax, 0x1p-1074, -0x1p-1074, -0.0, 0.0, 1.0, 0x1.fffffffffffffp0});
+        return random.pick({kLargest, -kLargest, 0x1p-1074, -0x1p-1074, -0.0, 0.0, 1.0, 0x1.fffffffffffffp0});
       case 1:
         return random.between(-20, 20) * 0.1;
       case 2:

@@ -283,8 +283,8 @@ class Index(HasOtherWords, Searchable):
                 Large changes, checkpoints, scans and copies to a GPU read all that is left.
             max_memory: bytes; for an index that is larger than memory. It is read on touch, and about so much of what
                 was read is kept. `verify`, `save`, engine "ta", and while there are changes since the last checkpoint
-                copies to a GPU, need all of it and raise InvalidArgument. With `writable` half of it is for what is changed: once that is more, the next change
-                waits for a checkpoint, which takes as long as `compact`.
+                copies to a GPU, need all of it and raise InvalidArgument. With `writable` half of it is for what is
+                changed: once that is more, the next change waits for a checkpoint, which takes as long as `compact`.
             temp_directory: with `writable` and `max_memory`, where such a checkpoint has its temporary files, about
                 five times the room of the table. By default the index's own directory.
 

@@ -326,9 +326,9 @@ TEST(Readers, AnswerBehindTheLogOfAWideTable) {
     SCOPED_TRACE(seed);
     Random random(seed);
     WideLog table(random);
-    for (int step = 0; step < 3; ++step) {
+    for (int step = 0; step < (kSanitized ? 1 : 3); ++step) {
       table.change();
-      for (int q = 0; q < 6; ++q) table.expect_equal_answers(table.query());
+      for (int q = 0; q < (kSanitized ? 2 : 6); ++q) table.expect_equal_answers(table.query());
     }
     const Query query = table.query();
     table.expect_equal_answers(query);
