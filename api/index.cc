@@ -149,8 +149,8 @@ Index Index::open(const std::filesystem::path& directory, const OpenOptions& opt
   // Absolute: refresh() opens the path again, from a working directory that may be another.
   std::error_code no_matter;
   const std::filesystem::path path = std::filesystem::absolute(directory, no_matter);
-  return Index(std::make_shared<Core>(std::make_unique<LiveIndex>(
-      storage::posix(), no_matter ? directory.string() : path.string(), options)));
+  const std::string name = no_matter ? directory.string() : path.string();
+  return Index(std::make_shared<Core>(std::make_unique<LiveIndex>(storage::posix(), name, options), options));
 }
 
 void Index::save(const std::filesystem::path& directory, const SaveOptions& options) const {
@@ -211,6 +211,7 @@ Refreshed Index::refresh() {
   Core& core = held_by(core_, kIndexHandle);
   const Refreshed found = core.live().refresh();
   if (found != Refreshed::unchanged) core.forget_folded();
+  core.follow_codes();
   return found;
 }
 
@@ -230,6 +231,12 @@ std::shared_ptr<const LoggedView> logged_view_of(const Index& index) {
   Index::Core& core = held_by(index.core_, kIndexHandle);
   const std::shared_ptr<const Snapshot> version = core.version();
   return version->logged == nullptr ? nullptr : core.logged_view(version);
+}
+
+bool keeps_codes(const Index& index) {
+  const Index::Core& core = *index.core_;
+  const std::shared_ptr<const Snapshot> version = core.version();
+  return core.code_table_of(version->logged == nullptr ? *version : *version->logged->base) != nullptr;
 }
 
 std::uint64_t Index::version() const {

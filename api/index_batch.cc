@@ -41,7 +41,8 @@ std::vector<std::uint8_t> Index::Core::search_together(
     take(q, std::move(result));
   };
   const bool is_tree = snapshot->logged == nullptr;
-  if (prefers_walk(is_tree ? *snapshot : *snapshot->logged->base, num_queries)) {
+  const Snapshot& tree = is_tree ? *snapshot : *snapshot->logged->base;
+  if (prefers_walk(tree, num_queries, code_table_of(tree).get())) {
     answered.resize(num_queries);
     walk_together(snapshot, num_queries, query_of, options, watch, give);
   } else if (is_tree && may_pass(*snapshot, num_queries)) {

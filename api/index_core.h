@@ -14,6 +14,7 @@
 
 #include "api/device_group.h"
 #include "api/device_index.h"
+#include "api/kept_codes.h"
 #include "api/logged_view.h"
 #include "api/version_cache.h"
 #include "base/with_threads.h"
@@ -42,7 +43,10 @@ void require_memory(std::span<const T> values) {
 
 class Index::Core {
  public:
-  explicit Core(std::unique_ptr<LiveIndex> live) : published_(live->published()), live_(std::move(live)) {}
+  explicit Core(std::unique_ptr<LiveIndex> live, const OpenOptions& options = {})
+      : published_(live->published()), live_(std::move(live)), derived_(std::make_shared<Derived>(options)) {
+    derived_->code_table.follow(*version(), options.num_threads);
+  }
   // Of a bulk load, on GPU `device` alone or elsewhere.
   Core(DeviceLoad loaded, int device)
       : live_(std::make_unique<LiveIndex>(std::move(loaded.snapshot))),
@@ -103,6 +107,11 @@ class Index::Core {
   std::vector<std::int64_t> ids_where(const Filter& where);
   // Another version has come: what was made for one must not keep all of its leaves.
   void forget_folded() { derived_->folded.clear(); }
+  void follow_codes() { derived_->code_table.follow(*version(), kAllCores); }
+  // Null: there are none of this tree.
+  std::shared_ptr<const cpu::CodeTable> code_table_of(const Snapshot& tree) const {
+    return derived_->code_table.find(tree);
+  }
 
   // Of a version with LoggedRows.
   std::shared_ptr<const LoggedView> logged_view(const std::shared_ptr<const Snapshot>& version);
@@ -157,8 +166,8 @@ class Index::Core {
   }
   SearchResult search_logged(const std::shared_ptr<const Snapshot>& version, const Query& query,
                              const SearchOptions& options, Watch* watch);
-  static bool search_jointly(const ResolvedQuery& of_base, const ResolvedQuery& of_rows, std::size_t k,
-                             SearchResult& result);
+  bool search_jointly(const ResolvedQuery& of_base, const ResolvedQuery& of_rows, std::size_t k,
+                      SearchResult& result);
   void search_in_turn(const ResolvedQuery& of_base, ResolvedQuery& of_rows, std::size_t k,
                       const SearchOptions& options, SearchResult& result);
   // For queries with groups.
@@ -210,10 +219,14 @@ class Index::Core {
 
   // What searches make of a version. Handles of single versions share it: each batch may have one of its own.
   struct Derived {
+    Derived() = default;
+    explicit Derived(const OpenOptions& options) : code_table(options) {}
+
     VersionCache<cpu::ByteTable> codes;
     VersionCache<cpu::SortedLists> lists;
     VersionCache<LoggedView> logged;
     VersionCache<Snapshot> folded;
+    KeptCodes code_table;
   };
 
   std::shared_ptr<Published> published_;

@@ -16,6 +16,7 @@
 #include "cpu/listed_rows.h"
 #include "cpu/monotone.h"
 #include "cpu/scan.h"
+#include "cpu/search_by_codes.h"
 #include "index/find_rows.h"
 #include "planner/automatic.h"
 #include "planner/explain.h"
@@ -85,6 +86,10 @@ std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResul
       break;
   }
   if (const FewIds ids = few_ids_of(query)) return look_up(query, *ids, result, options);
+  if (const auto codes = code_table_of(s); codes != nullptr && cpu::CodeTable::suits(query)) {
+    stats.engine = Engine::bounded;
+    return with_threads(options.num_threads, [&] { return cpu::search_by_codes(s, query, *codes, stats); });
+  }
   return search_automatic(s, query, options.num_threads, stats);
 }
 

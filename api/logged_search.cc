@@ -114,7 +114,9 @@ bool Index::Core::search_jointly(const ResolvedQuery& of_base, const ResolvedQue
   const auto rows_tree = static_cast<std::uint32_t>(trees.size());
   if (logged.rows->num_rows > 0 && !of_rows.filter.is_nothing())
     trees.push_back({logged.rows.get(), &of_rows});
-  cpu::JointAnswer found = cpu::search_jointly(trees, k, cpu::kMostJointVisits, result.stats);
+  const bool has_codes = code_table_of(*logged.base) != nullptr;
+  cpu::JointAnswer found = cpu::search_jointly(
+      trees, k, has_codes ? cpu::kVisitsBeforeCodes : cpu::kMostJointVisits, result.stats);
   if (!found.finished) return false;
   result.hits = std::move(found.hits);
   for (std::size_t i = 0; i < result.hits.size(); ++i)

@@ -7,6 +7,7 @@
 
 #include "culmen/error.h"
 #include "gpu/build/device_load.h"
+#include "gpu/search/device_code_table.h"
 #include "gpu/search/device_speed.h"
 
 namespace culmen {
@@ -48,6 +49,10 @@ DeviceLoad load_on_device(const TableView& /*table*/, const BuildOptions& option
 }
 
 gpu::DeviceSpeed gpu::measure_device_speed(int device) {
+  throw_no_device(device);
+}
+
+std::unique_ptr<cpu::CodeTable> gpu::make_code_table(const Snapshot& /*tree*/, int device) {
   throw_no_device(device);
 }
 

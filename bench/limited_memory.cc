@@ -1,6 +1,6 @@
 // Searches of an index that may keep little of what it reads (OpenOptions::max_memory).
 //
-//   limited_memory DIRECTORY [--max-memory=MIB] [--k=K] [--questions=Q] [--batch=B] [--threads=1,16]
+//   limited_memory DIRECTORY [--max-memory=MIB] [--codes=memory|device] [--k=K] [--questions=Q] [--batch=B] [--threads=1,16]
 //
 // Opens the index in DIRECTORY with a limit of MIB (by default none) and searches it for the K best rows (16) by Q
 // random weights (200) of both signs, all different: on each number of threads, one search a thread. A line for each:
@@ -34,6 +34,7 @@ namespace {
 struct Settings {
   std::string directory;
   std::uint64_t max_memory = 0;  // MiB
+  std::string codes = "files";
   std::size_t k = 16;
   std::size_t questions = 200;
   std::size_t batch = 0;
@@ -132,7 +133,8 @@ Settings settings_of(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (take_flag(argument, "--max-memory=", settings.max_memory) ||
-        take_flag(argument, "--k=", settings.k) || take_flag(argument, "--questions=", settings.questions) ||
+        take_flag(argument, "--codes=", settings.codes) || take_flag(argument, "--k=", settings.k) ||
+        take_flag(argument, "--questions=", settings.questions) ||
         take_flag(argument, "--batch=", settings.batch) ||
         take_flag(argument, "--threads=", settings.threads))
       continue;
@@ -146,8 +148,9 @@ Settings settings_of(int argc, char** argv) {
 }
 
 int run(const Settings& settings) {
-  const Index index = Index::open(settings.directory,
-                                  {.loading = Loading::on_touch, .max_memory = settings.max_memory << 20});
+  const Index index = Index::open(settings.directory, {.loading = Loading::on_touch,
+                                                       .max_memory = settings.max_memory << 20,
+                                                       .codes = parse_codes_in(settings.codes)});
   std::size_t first = 0;
   for (const std::size_t threads : settings.threads) {
     search(index, settings, threads, first);

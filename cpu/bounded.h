@@ -79,6 +79,8 @@ struct JointAnswer {
 // A joint search that has not ended after so many visits, some hundred microseconds, leaves the rest to the engines of the
 // single trees, which may scan and use more threads.
 inline constexpr std::uint64_t kMostJointVisits = 4096;
+// The same where the engine of a tree has codes at hand (cpu/code_table.h).
+inline constexpr std::uint64_t kVisitsBeforeCodes = 64;
 // From here on a heap of k hits on one thread may cost more than scans do.
 inline constexpr std::size_t kLargeJointK = 8192;
 

@@ -92,9 +92,14 @@ bool may_pass(const Snapshot& snapshot, std::size_t num_questions) {
          cpu::ByteTable::can_hold(snapshot);
 }
 
-bool prefers_walk(const Snapshot& snapshot, std::size_t num_questions) {
-  return snapshot.has_memory_limit() && num_questions > 1 &&
-         snapshot.tree_bytes() > snapshot.arena->cache()->most_bytes();
+bool prefers_walk(const Snapshot& snapshot, std::size_t num_questions, const cpu::CodeTable* codes) {
+  const bool may_walk = snapshot.has_memory_limit() && num_questions > 1 &&
+                        snapshot.tree_bytes() > snapshot.arena->cache()->most_bytes();
+  if (!may_walk || codes == nullptr) return may_walk;
+  // What each question reads that bounds hardly help (bench/limited_memory); a walk reads all for them.
+  constexpr std::uint64_t kReadsByCodes = 256;
+  const std::uint64_t each = kReadsByCodes + codes->num_reads_of_a_call(snapshot.attributes.size());
+  return num_questions * each > snapshot.num_leaves;
 }
 
 bool prefers_pass(const Snapshot& snapshot, std::size_t num_questions, const cpu::QuestionOf& query_of,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "cpu/code_table.h"
 #include "cpu/questions.h"
 #include "index/snapshot.h"
 
@@ -13,8 +14,9 @@ namespace culmen {
 // Whether the batch is large enough for a pass, the table wide enough, and the machine has instructions for it.
 bool may_pass(const Snapshot& snapshot, std::size_t num_questions);
 
-// Whether memory does not hold the table, so that the questions better share what they read.
-bool prefers_walk(const Snapshot& snapshot, std::size_t num_questions);
+// Whether memory does not hold the table, so that the questions better share what they read. codes: of the table; null: none are
+// at hand.
+bool prefers_walk(const Snapshot& snapshot, std::size_t num_questions, const cpu::CodeTable* codes = nullptr);
 
 // Asks a few of the questions by bounds, and compares the time that takes with what a pass would. `has_codes`: the
 // table need not be coded first. All threads of the caller's arena.

@@ -121,7 +121,7 @@ class Question {
     }
     if (query_.k) k = std::min(k, *query_.k);
     const cpu::JointAnswer found =
-        cpu::search_jointly(trees, k + (has_texts() ? 1 : 0), cpu::kMostJointVisits, stats_);
+        cpu::search_jointly(trees, k + (has_texts() ? 1 : 0), most_joint_visits(), stats_);
     const bool is_tied = found.hits.size() > k && found.hits[k].score == found.hits[k - 1].score;
     const bool is_answer = found.finished && !is_tied;
     // A shard with LoggedRows may be asked in another form, with other numbers of rows.
@@ -130,6 +130,10 @@ class Question {
     if (has_texts()) std::ranges::sort(best_, comes_before);
     if (best_.size() > k) best_.resize(k);
     return is_answer;
+  }
+
+  std::uint64_t most_joint_visits() const {
+    return keeps_codes(state_.shards.front()) ? cpu::kVisitsBeforeCodes : cpu::kMostJointVisits;
   }
 
   void add_hit(const Hit& hit, const Tree& tree) {

@@ -32,11 +32,11 @@ std::vector<int> numbers_of(std::string_view text) {
 
 }  // namespace
 
-int parse_device(const std::string& text, const std::string& also) {
+int parse_device(const std::string& text, const std::string& also, const std::string& option) {
   if (text == "cpu") return kNoDevice;
   if (text == "cuda") return 0;
   if (const std::vector<int> numbers = numbers_of(text); numbers.size() == 1) return numbers.front();
-  throw InvalidArgument("--device takes " + also + "cpu, cuda or cuda:N, not \"" + text + "\"");
+  throw InvalidArgument(option + " takes " + also + "cpu, cuda or cuda:N, not \"" + text + "\"");
 }
 
 std::vector<int> parse_devices(const std::string& text, const std::string& also) {

@@ -1,6 +1,7 @@
 // The command line of query.
 #include <memory>
 
+#include "tools/codes.h"
 #include "tools/commands.h"
 #include "tools/max_memory.h"
 #include "tools/question_options.h"
@@ -200,6 +201,7 @@ void add_query(Program& program) {
   command.add_option("DIR", arguments->directory, "The index")->required();
   add_question_options(command, *arguments);
   add_max_memory_of_reader(command, arguments->max_memory, "Running");
+  add_codes(command, arguments->codes, "Running");
   add_quiet(command, program, "Write only errors, and what --profile asks for, to standard error");
   command.footer(
       "Without weights, on a terminal, it asks for questions, as culmen shell does.\n\n"
@@ -218,7 +220,7 @@ void add_query(Program& program) {
       const bool asks_nothing =
           arguments->weights.empty() && arguments->weights_file.empty() && arguments->terms.empty();
       return asks_nothing && stdin_is_terminal() && stdout_is_terminal()
-                 ? run_shell(arguments->directory, arguments->max_memory, program.quiet)
+                 ? run_shell(arguments->directory, arguments->max_memory, arguments->codes, program.quiet)
                  : run_query(*arguments, program.quiet);
     };
   });

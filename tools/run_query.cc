@@ -17,6 +17,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "tools/answers.h"
+#include "tools/codes.h"
 #include "tools/column_names.h"
 #include "tools/device_number.h"
 #include "tools/id_list.h"
@@ -289,7 +290,9 @@ void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, b
 
 ExitCode run_query(QueryArguments arguments, bool quiet) {
   check_usage(arguments);
-  const AnyIndex index = AnyIndex::open_on_touch(arguments.directory, {.max_memory = arguments.max_memory});
+  OpenOptions opening = {.max_memory = arguments.max_memory};
+  set_codes(arguments.codes, opening);
+  const AnyIndex index = AnyIndex::open_on_touch(arguments.directory, opening);
   answer_query(index, std::move(arguments), quiet, false);
   return ExitCode::ok;
 }

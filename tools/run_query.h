@@ -34,6 +34,7 @@ struct QueryArguments {
   std::string memory = "auto";
   std::string layout = "replicate";
   std::uint64_t max_memory = kUnlimitedMemory;
+  std::string codes = "files";
   std::optional<std::string> show;
   std::string format;
   std::string output;

@@ -12,6 +12,7 @@
 #include "serve/guard.h"
 #include "serve/server.h"
 #include "serve/service.h"
+#include "tools/codes.h"
 #include "tools/commands.h"
 #include "tools/device_number.h"
 #include "tools/max_memory.h"
@@ -30,6 +31,7 @@ struct ServeArguments {
   std::string memory = "auto";
   std::string layout = "replicate";
   std::uint64_t max_memory = kUnlimitedMemory;
+  std::string codes = "files";
 };
 
 std::string url_of(const std::string& address, std::uint16_t port) {
@@ -52,12 +54,13 @@ ExitCode run(const ServeArguments& arguments, bool quiet) {
                     options.address));
   const auto log = [](const std::string& line) { write_message(line + '\n'); };
   const bool is_limited = arguments.max_memory != kUnlimitedMemory;
-  AnyIndex index =
-      AnyIndex::open(arguments.directory, {.writable = options.writable,
-                                           .durability = parse_durability(arguments.durability),
-                                           .num_threads = options.num_threads,
-                                           .loading = is_limited ? Loading::on_touch : Loading::whole,
-                                           .max_memory = arguments.max_memory});
+  OpenOptions opening = {.writable = options.writable,
+                         .durability = parse_durability(arguments.durability),
+                         .num_threads = options.num_threads,
+                         .loading = is_limited ? Loading::on_touch : Loading::whole,
+                         .max_memory = arguments.max_memory};
+  set_codes(arguments.codes, opening);
+  AnyIndex index = AnyIndex::open(arguments.directory, opening);
   serve::Service service(std::move(index), options, [&log](const std::string& problem) {
     log(json_text({{"event", "problem"}, {"error", problem}}));
   });
@@ -137,6 +140,7 @@ void add_index_options(CLI::App& command, ServeArguments& arguments) {
       ->type_name("LAYOUT")
       ->group("Index");
   add_max_memory_of_reader(command, arguments.max_memory, "Index");
+  add_codes(command, arguments.codes, "Index");
   command.add_flag("--page,!--no-page", arguments.options.page, "The page at / (default yes)")
       ->group("Index");
 }

@@ -11,6 +11,7 @@
 #include "coding/any_index.h"
 #include "coding/printable.h"
 #include "culmen/error.h"
+#include "tools/codes.h"
 #include "tools/commands.h"
 #include "tools/interrupt.h"
 #include "tools/line_editor.h"
@@ -68,8 +69,8 @@ std::string columns_text(const IndexInfo& info) {
 
 class Shell {
  public:
-  Shell(const std::string& directory, std::uint64_t max_memory, bool quiet)
-      : index_(AnyIndex::open_on_touch(directory, {.max_memory = max_memory})),
+  Shell(const std::string& directory, const OpenOptions& options, bool quiet)
+      : index_(AnyIndex::open_on_touch(directory, options)),
         quiet_(quiet),
         is_terminal_(stdin_is_terminal()) {}
 
@@ -125,8 +126,11 @@ class Shell {
 
 }  // namespace
 
-ExitCode run_shell(const std::string& directory, std::uint64_t max_memory, bool quiet) {
-  return Shell(directory, max_memory, quiet).run(directory);
+ExitCode run_shell(const std::string& directory, std::uint64_t max_memory, const std::string& codes,
+                   bool quiet) {
+  OpenOptions options = {.max_memory = max_memory};
+  set_codes(codes, options);
+  return Shell(directory, options, quiet).run(directory);
 }
 
 void add_shell(Program& program) {
@@ -134,10 +138,12 @@ void add_shell(Program& program) {
   struct Arguments {
     std::string directory;
     std::uint64_t max_memory = kUnlimitedMemory;
+    std::string codes = "files";
   };
   const auto arguments = std::make_shared<Arguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   add_max_memory_of_reader(command, arguments->max_memory, "Running");
+  add_codes(command, arguments->codes, "Running");
   add_quiet(command, program, "Write only errors to standard error");
   command.footer(
       std::string(kHelp) +
@@ -150,7 +156,7 @@ void add_shell(Program& program) {
       "  printf 'price=-1 -k 3\\nrating=1 -k 3\\n' | culmen shell hotels.index");
   command.callback([&program, arguments] {
     program.run = [&program, arguments] {
-      return run_shell(arguments->directory, arguments->max_memory, program.quiet);
+      return run_shell(arguments->directory, arguments->max_memory, arguments->codes, program.quiet);
     };
   });
 }

@@ -10,6 +10,7 @@ namespace culmen::tools {
 
 // Reads questions from standard input until it ends. On a terminal errors are told and the next question is asked for;
 // otherwise the first error ends it.
-ExitCode run_shell(const std::string& directory, std::uint64_t max_memory, bool quiet);
+ExitCode run_shell(const std::string& directory, std::uint64_t max_memory, const std::string& codes,
+                   bool quiet);
 
 }  // namespace culmen::tools

@@ -249,6 +249,7 @@ class Index {
   friend std::shared_ptr<const Snapshot> snapshot_of(const Index& index);  // internal
   friend std::shared_ptr<const Snapshot> version_of(const Index& index);
   friend std::shared_ptr<const LoggedView> logged_view_of(const Index& index);
+  friend bool keeps_codes(const Index& index);
 
   class Core;
   explicit Index(std::shared_ptr<Core> core);

@@ -41,6 +41,20 @@ enum class Loading : std::uint8_t {
 
 inline constexpr std::uint64_t kUnlimitedMemory = 0;
 
+// Where the codes of an index are kept that is larger than memory: 4 bits a value, which bound a row's score.
+enum class CodesIn : std::uint8_t {
+  files,  // of leaves that are in memory alone. The default
+  // Of all rows, beside the limit of memory, in an eighth of the room of float32 values: a search that its bounds by nodes hardly help
+  // asks them which leaves may have a row for it, and reads those. Opening, and a refresh behind a checkpoint of the
+  // writer, read the whole table once
+  memory,
+  device,  // the same on a GPU, which looks at all of them in some microseconds a million rows
+};
+
+// "files", "memory", "device" and back. Throws InvalidArgument listing them.
+[[nodiscard]] CodesIn parse_codes_in(std::string_view name);
+[[nodiscard]] std::string_view codes_in_name(CodesIn codes);
+
 struct OpenOptions {
   // Lock the directory and allow changes. One process at a time can write; readers need no lock.
   bool writable = false;
@@ -60,6 +74,11 @@ struct OpenOptions {
   // Of a writer with max_memory: a directory for temporary files while it makes one tree, about five times the room of the
   // table. Empty: the index's own
   std::filesystem::path temp_directory = {};
+  // Of a reader with max_memory. A writer, and an index without a limit, are opened with CodesIn::files, or throw InvalidArgument.
+  // Searches by Engine::automatic of weights alone, with conditions on attributes and ids that are left out alone, use
+  // them; others are answered as without. On a GPU that lacks the room OutOfDeviceMemory is thrown
+  CodesIn codes = CodesIn::files;
+  int codes_device = 0;  // the CUDA number of the GPU, for CodesIn::device
 };
 
 // What opening a directory found in its log.

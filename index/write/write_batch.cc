@@ -1,4 +1,4 @@
-// WriteBatch, Durability and Loading of the public API.
+// WriteBatch, Durability, Loading and CodesIn of the public API.
 #include "base/enum_names.h"
 #include "culmen/open.h"
 #include "culmen/write.h"
@@ -11,6 +11,10 @@ constexpr EnumNames<Durability, 3> kDurabilities = {
 
 constexpr EnumNames<Loading, 2> kLoadings = {"loading",
                                              {{{"whole", Loading::whole}, {"on_touch", Loading::on_touch}}}};
+
+constexpr EnumNames<CodesIn, 3> kCodesIn = {
+    "place of codes",
+    {{{"files", CodesIn::files}, {"memory", CodesIn::memory}, {"device", CodesIn::device}}}};
 
 }  // namespace
 
@@ -28,6 +32,14 @@ Loading parse_loading(std::string_view name) {
 
 std::string_view loading_name(Loading loading) {
   return kLoadings.name(loading);
+}
+
+CodesIn parse_codes_in(std::string_view name) {
+  return kCodesIn.parse(name);
+}
+
+std::string_view codes_in_name(CodesIn codes) {
+  return kCodesIn.name(codes);
 }
 
 WriteBatch& WriteBatch::insert(TableView rows) {

@@ -37,6 +37,14 @@ def device_number(device: str | None) -> int:
     return int(number or "0")
 
 
+def place_of_codes(codes: str) -> tuple[str, int]:
+    """Of "files", "memory" or a GPU: as _core.open takes it."""
+    if codes in ("files", "memory"):
+        return codes, 0
+    number = device_number(codes)
+    return ("memory", 0) if number < 0 else ("device", number)
+
+
 def device_numbers(device: str | list[str] | tuple[str, ...] | None) -> list[int]:
     """Of GPUs that build; none: the CPU."""
     if not isinstance(device, (list, tuple)):

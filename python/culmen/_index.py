@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core, _html
 from ._build import BuildOptions, build
-from ._device import DeviceGroup, DeviceIndex, device_number
+from ._device import DeviceGroup, DeviceIndex, device_number, place_of_codes
 from ._dialect import CsvDialect, RejectedRow
 from ._errors import InvalidArgument
 from ._files import Path, Paths, as_bytes, read_files
@@ -271,6 +271,7 @@ class Index(HasOtherWords, Searchable):
         loading: str | None = None,
         max_memory: int | None = None,
         temp_directory: Path | None = None,
+        codes: str = "files",
     ) -> Index:
         """Opens the index in a directory, with every acknowledged change. Reads and checks every byte.
 
@@ -287,6 +288,9 @@ class Index(HasOtherWords, Searchable):
                 changed: once that is more, the next change waits for a checkpoint, which takes as long as `compact`.
             temp_directory: with `writable` and `max_memory`, where such a checkpoint has its temporary files, about
                 five times the room of the table. By default the index's own directory.
+            codes: with `max_memory`, to read: "memory", or a GPU, "cuda:0", keeps 4 bits a value of all rows there,
+                beside the limit. Searches that bounds hardly help read far fewer rows then. Opening, and `refresh`
+                behind a checkpoint of the writer, read the whole table once. "files": of rows that are in memory alone.
 
         Raises:
             NoIndex: if there is none. It is a FileNotFoundError.
@@ -298,7 +302,16 @@ class Index(HasOtherWords, Searchable):
         if loading is None:
             loading = "whole" if max_memory is None else "on_touch"
         return cls._of(
-            _core.open(_path(directory), writable, durability, threads, loading, most, as_bytes(temp_directory))
+            _core.open(
+                _path(directory),
+                writable,
+                durability,
+                threads,
+                loading,
+                most,
+                as_bytes(temp_directory),
+                *place_of_codes(codes),
+            )
         )
 
     @staticmethod

@@ -103,7 +103,8 @@ Index create(const nb::list& attributes, const nb::list& fields, std::string_vie
 }
 
 Index open(const nb::bytes& directory, bool writable, std::string_view durability, int num_threads,
-           std::string_view loading, std::uint64_t max_memory, const nb::bytes& temp_directory) {
+           std::string_view loading, std::uint64_t max_memory, const nb::bytes& temp_directory,
+           std::string_view codes, int codes_device) {
   const std::string path = path_of(directory), temporary = path_of(temp_directory);
   const GilReleased released;
   return Index::open(path, {.writable = writable,
@@ -111,7 +112,9 @@ Index open(const nb::bytes& directory, bool writable, std::string_view durabilit
                             .num_threads = num_threads,
                             .loading = parse_loading(loading),
                             .max_memory = max_memory,
-                            .temp_directory = temporary});
+                            .temp_directory = temporary,
+                            .codes = parse_codes_in(codes),
+                            .codes_device = codes_device});
 }
 
 SearchResult search(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
@@ -196,7 +199,8 @@ void bind_index(nb::module_& module) {
              nb::arg("value_type"), nb::arg("num_threads"), nb::arg("devices"), nb::arg("on_progress").none(),
              nb::arg("stand_ins"), nb::arg("quantiles"), nb::arg("duplicates"), nb::arg("temp_directory"));
   module.def("create", create);
-  module.def("open", open);
+  module.def("open", open, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg("codes") = "files", nb::arg("codes_device") = 0);
   module.def("repair", [](const nb::bytes& source, const nb::bytes& target) {
     const std::string from = path_of(source), to = path_of(target);
     return report(without_gil([&] { return Index::repair(from, to); }));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/code_table.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
 #include "cpu/simd/kernels.h"
@@ -258,6 +259,42 @@ TEST_P(Bounds, OfAZoneMapAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
   }
   if (GetParam() == ValueClass::constant) {
     EXPECT_GT(attained, 0u);
+  }
+}
+
+TEST_P(Bounds, ByCodesAreNeverBelowAScoreOfTheirLeaf) {
+  std::uint64_t num_left_out = 0;
+  for (std::uint64_t trial = 0; trial < num_cases(20'000) / 1000 + 5; ++trial) {
+    const std::uint64_t seed = seed_of(GetParam(), trial);
+    Random random(seed);
+    const Table table = make_table(random, trial);
+    const std::shared_ptr<Snapshot> s = load(random, table);
+    const Oracle oracle(table.view(), s->value_type == ValueType::float32);
+    const std::unique_ptr<cpu::CodeTable> codes = cpu::make_code_table(*s);
+    for (int q = 0; q < 24; ++q) {
+      const Query query = random_query(random, oracle);
+      if (oracle.refuses(query)) continue;
+      const ResolvedQuery resolved = resolve(query, *s);
+      if (!cpu::CodeTable::suits(resolved)) continue;
+      const std::vector<double> best = best_scores(*s, resolved);
+      std::vector<double> bounds(best.size(), -kInfinity);
+      for (const cpu::BoundedLeaf& leaf : codes->leaves_reaching(resolved, -kInfinity))
+        bounds[leaf.leaf] = leaf.bound;
+      const double score = best[random.below(best.size())];
+      std::vector<bool> reach(best.size(), false);
+      for (const cpu::BoundedLeaf& leaf : codes->leaves_reaching(resolved, score)) reach[leaf.leaf] = true;
+      for (std::size_t leaf = 0; leaf < best.size(); ++leaf) {
+        ASSERT_GE(bounds[leaf], best[leaf])
+            << describe(query) << "\n"
+            << rerun_command(seed, "bounds_test", "*ByCodes*/" + std::string(value_class_name(GetParam())));
+        ASSERT_TRUE(reach[leaf] || best[leaf] == -kInfinity || best[leaf] < score) << describe(query);
+        num_left_out += reach[leaf] ? 0 : 1;
+      }
+    }
+    if (only_seed() != 0) return;
+  }
+  if (GetParam() == ValueClass::uniform_f32) {
+    EXPECT_GT(num_left_out, 1000u);
   }
 }
 

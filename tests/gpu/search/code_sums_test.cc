@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "index/score.h"
+#include "query/code_bound.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
 
@@ -62,6 +63,29 @@ struct Case {
       sum += weight * attributes[a].code();
     }
     return sum >= gpu::least_code_sum(kth_score * scale, base, offset * scale, per_score);
+  }
+
+  // As a CodeTable does, for this row alone.
+  double bound() const {
+    CodeParts parts;
+    parts.add_offset(offset);
+    std::size_t num_terms = 0;
+    for (const CodedAttribute& of : attributes) {
+      if (of.weight == 0) continue;
+      parts.add(of.weight, of.minimum, of.maximum);
+      ++num_terms;
+    }
+    const CodeScale scale(parts, std::max<std::size_t>(num_terms, 1));
+    if (!scale.has_bound()) return std::numeric_limits<double>::infinity();
+    CodeSums<std::uint32_t> sums;
+    for (const CodedAttribute& of : attributes) {
+      if (of.weight == 0) continue;
+      const auto code = static_cast<std::uint32_t>(of.code());
+      sums.add(code * 0x1111'1111u, of.weight < 0, scale.weight_in_sums(of.weight, of.minimum, of.maximum));
+    }
+    // The same code eight times: a carry would show.
+    for (const std::uint32_t sum : sums.sums) EXPECT_EQ(sum & 0xffff, sum >> 16);
+    return scale.bound(sums.highest());
   }
 
   // A power of two, as pack_query() makes it of the whole table: here of a range that is up to some thousand times the leaf's.
@@ -131,6 +155,21 @@ TEST(CodeSums, ExcludeNoRowThatReachesTheKthScore) {
   }
   if (ran_all_cases(kDefaultCases)) {
     EXPECT_GT(num_excluded, kDefaultCases / 4);
+  }
+}
+
+TEST(CodeBounds, AreNeverBelowAScore) {
+  std::uint64_t num_tight = 0;
+  constexpr std::uint64_t kDefaultCases = 100'000;
+  for (std::uint64_t seed = 1; seed <= num_cases(kDefaultCases); ++seed) {
+    if (only_seed() != 0 && only_seed() != seed) continue;
+    Random random(seed);
+    const Case c = random_case(random);
+    ASSERT_GE(c.bound(), c.score()) << "seed " << seed;
+    num_tight += c.bound() <= c.score() + 1.5 * c.uncertainty() ? 1 : 0;
+  }
+  if (ran_all_cases(kDefaultCases)) {
+    EXPECT_GT(num_tight, kDefaultCases / 2);
   }
 }
 

@@ -40,8 +40,8 @@ class MemoryLimit {
   }
 
   std::filesystem::path directory() const { return folder_.path() / "index"; }
-  Index open(std::uint64_t max_memory) const {
-    return Index::open(directory(), {.loading = Loading::on_touch, .max_memory = max_memory});
+  Index open(std::uint64_t max_memory, CodesIn codes = CodesIn::files) const {
+    return Index::open(directory(), {.loading = Loading::on_touch, .max_memory = max_memory, .codes = codes});
   }
 
  private:
@@ -54,6 +54,8 @@ TEST(Readers, AnswerWithinALimitOfMemory) {
   Index writer = Index::open(table.directory(), {.writable = true, .durability = Durability::os});
   std::vector<Index> readers;
   for (const std::uint64_t most : {1, 200'000, 2'000'000}) readers.push_back(table.open(most));
+  readers.push_back(table.open(1, CodesIn::memory));
+  readers.push_back(table.open(200'000, CodesIn::memory));
   const std::uint64_t num_turns = num_cases(kSanitized ? 4 : 12);
   for (std::uint64_t turn = 0; turn < num_turns; ++turn) {
     std::vector<std::string> faults(4);
@@ -246,7 +248,7 @@ class WideLog {
     for (std::int64_t id = 0; id < 1'000; ++id) rows.push_back(drawn_row(id));
     Index::build(RowTable(random, schema_, rows).view(), {.leaf_rows = 16}).save(folder_.path() / "index");
     writer_ = Index::open(folder_.path() / "index", {.writable = true, .durability = Durability::os});
-    readers_ = {open(kUnlimitedMemory), open(1)};
+    readers_ = {open(kUnlimitedMemory), open(1), open(1, CodesIn::memory)};
   }
 
   void change() {
@@ -309,8 +311,9 @@ class WideLog {
                                                           : random_.uniform(-1, 1));
     return row;
   }
-  Index open(std::uint64_t max_memory) const {
-    return Index::open(folder_.path() / "index", {.loading = Loading::on_touch, .max_memory = max_memory});
+  Index open(std::uint64_t max_memory, CodesIn codes = CodesIn::files) const {
+    return Index::open(folder_.path() / "index",
+                       {.loading = Loading::on_touch, .max_memory = max_memory, .codes = codes});
   }
 
   Random& random_;
@@ -335,6 +338,62 @@ TEST(Readers, AnswerBehindTheLogOfAWideTable) {
     table.build_again();
     table.expect_equal_answers(query);
     if (HasFailure()) return;
+  }
+}
+
+// Those of searches that bounds hardly help: few leaves are read, and codes are looked at.
+TEST(Readers, ReadLittleByTheCodesOfAllRows) {
+  Random random(3);
+  std::vector<culmen::Row> rows;
+  for (std::int64_t id = 0; id < 40'000; ++id) {
+    rows.push_back({id, {}, "", {}});
+    for (int a = 0; a < 24; ++a) rows.back().values.push_back(random.uniform(-1, 1));
+  }
+  Schema schema;
+  for (int a = 0; a < 24; ++a) schema.attributes.push_back({std::string("a").append(std::to_string(a))});
+  const TemporaryDirectory folder;
+  Index::build(RowTable(random, schema, rows).view(), {.leaf_rows = 64}).save(folder.path() / "index");
+  Index writer = Index::open(folder.path() / "index", {.writable = true, .durability = Durability::os});
+  const OpenOptions limited = {.loading = Loading::on_touch, .max_memory = 1'000'000};
+  OpenOptions with_codes = limited;
+  with_codes.codes = CodesIn::memory;
+  Index plain = Index::open(folder.path() / "index", limited);
+  Index reader = Index::open(folder.path() / "index", with_codes);
+  // Of the files; behind a log; of the files of a checkpoint.
+  for (int step = 0; step < 3; ++step) {
+    SCOPED_TRACE(step);
+    std::uint64_t leaves_of_plain = 0, leaves = 0;
+    for (int q = 0; q < 5; ++q) {
+      const Query query = {.weights = random_weights(random, 24), .k = 10, .where = col("a0") > -0.9};
+      const SearchResult found = reader.search(query);
+      const auto is_same = [](const Hit& a, const Hit& b) { return a.id == b.id && a.score == b.score; };
+      EXPECT_TRUE(std::ranges::equal(found.hits, writer.search(query).hits, is_same));
+      EXPECT_GE(found.stats.rows_by_codes, 39'000u);
+      leaves += found.stats.leaves_visited;
+      leaves_of_plain += plain.search(query).stats.leaves_visited;
+    }
+    EXPECT_LT(2 * leaves, leaves_of_plain);
+    if (step == 2) break;
+    writer.erase(std::vector<std::int64_t>{step});
+    if (step == 1) writer.checkpoint();
+    ASSERT_NE(reader.refresh(), Refreshed::unchanged);
+    ASSERT_NE(plain.refresh(), Refreshed::unchanged);
+  }
+}
+
+TEST(Readers, KeepCodesOfAllRowsWithALimitAlone) {
+  Random random(5);
+  const MemoryLimit table(random, 100);
+  for (const CodesIn codes : {CodesIn::memory, CodesIn::device}) {
+    EXPECT_THROW(static_cast<void>(Index::open(table.directory(), {.codes = codes})), InvalidArgument);
+    EXPECT_THROW(static_cast<void>(table.open(kUnlimitedMemory, codes)), InvalidArgument);
+    OpenOptions writing = {.writable = true, .loading = Loading::on_touch, .max_memory = 1 << 20};
+    EXPECT_NO_THROW(static_cast<void>(Index::open(table.directory(), writing)));
+    writing.codes = codes;
+    EXPECT_THROW(static_cast<void>(Index::open(table.directory(), writing)), InvalidArgument);
+  }
+  if (num_devices() == 0) {
+    EXPECT_THROW(static_cast<void>(table.open(1, CodesIn::device)), CudaError);
   }
 }
 

@@ -375,8 +375,8 @@ TEST(WriteOnTouch, RefusesWhatNeedsADamagedPlaceAndLogsNothingOfIt) {
       model.random() = Random(flip + 1);
       MemoryFileSystem system;
       system.put("index", files);
-      std::byte& damaged =
-          system.directories["index"]->names[name]->bytes[model.random().below(bytes.size())];
+      const auto file = system.directories["index"]->names[name];  // stays, if a checkpoint replaces it
+      std::byte& damaged = file->bytes[model.random().below(bytes.size())];
       damaged ^= std::byte{4};
       const std::string where = name + ", flip " + std::to_string(flip);
       try {

@@ -1,0 +1,67 @@
+#include "cpu/search_by_codes.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "cpu/bounded.h"
+#include "cpu/leaf_visit.h"
+#include "cpu/topk.h"
+#include "index/read_session.h"
+
+namespace culmen::cpu {
+namespace {
+
+// Ends a search by bounds that has a k-th score once it has read so much from files.
+class FirstReads : public SearchMonitor {
+ public:
+  explicit FirstReads(std::uint64_t most) : most_(std::max(kLeast, most)) {}
+  std::uint64_t first_checkpoint() const override { return kVisits; }
+  std::uint64_t checkpoint(const Progress& progress) override {
+    const std::uint64_t reads = SlotCache::num_reads_of_thread() - reads_before_;
+    return progress.best.full() && reads >= most_ ? 0 : progress.visits() + kVisits;
+  }
+
+ private:
+  static constexpr std::uint64_t kVisits = 8, kLeast = 16;
+  const std::uint64_t most_;
+  const std::uint64_t reads_before_ = SlotCache::num_reads_of_thread();
+};
+
+// How many leaves are on their way from files while one is looked at.
+constexpr std::size_t kLeavesAhead = 16;
+
+template <typename T>
+std::vector<Hit> visit_leaves(const Snapshot& tree, const ResolvedQuery& query,
+                              const std::vector<BoundedLeaf>& leaves, SearchStats& stats) {
+  TopK best(query.k, query.min_score);
+  LeafFilter filter(query.filter);
+  ReadSession session(tree);
+  const FirstLook look = first_look_of_bounded(query);
+  std::size_t ahead = 0;
+  for (std::size_t i = 0; i < leaves.size() && leaves[i].bound >= best.kth_bound(); ++i) {
+    for (; ahead < std::min(leaves.size(), i + kLeavesAhead); ++ahead)
+      tree.arena->will_touch(SlotKind::leaf, leaves[ahead].leaf);
+    session.rest();
+    visit_leaf<T>(tree, query, look, leaves[i].leaf, filter, best, stats);
+  }
+  stats.replacements += best.num_replacements();
+  return best.take_sorted();
+}
+
+}  // namespace
+
+std::vector<Hit> search_by_codes(const Snapshot& tree, const ResolvedQuery& query, const CodeTable& codes,
+                                 SearchStats& stats) {
+  FirstReads monitor(codes.num_reads_of_a_call(query.terms.size()));
+  MonitoredAnswer begun = search_bounded(tree, query, monitor, stats);
+  if (begun.finished) return std::move(begun.hits);
+  ResolvedQuery rest = query;
+  rest.min_score = std::max(query.min_score, begun.hits.back().score);
+  std::vector<BoundedLeaf> leaves = codes.leaves_reaching(rest, rest.min_score);
+  stats.rows_by_codes += tree.num_rows;
+  stats.bytes_touched += tree.num_rows * query.terms.size() / 2;
+  std::ranges::sort(leaves, std::ranges::greater(), &BoundedLeaf::bound);
+  return visit_value_type(tree, [&]<typename T>(T) { return visit_leaves<T>(tree, rest, leaves, stats); });
+}
+
+}  // namespace culmen::cpu
