@@ -50,7 +50,7 @@ TEST_P(DeviceCodes, BoundLeavesAsThoseInMemoryDo) {
     SCOPED_TRACE(trial);
     const Table table =
         random_table(random, GetParam(), 1 + random.below(3000), random.pick({1, 3, 8, 20, 70}));
-    BuildOptions options{.leaf_rows = random.pick({16, 64, 256, 1000}), .num_threads = 1};
+    BuildOptions options{.leaf_rows = random.pick({16, 64, 256, 1008}), .num_threads = 1};
     options.value_type = random_value_type(random, table.view());
     const std::shared_ptr<Snapshot> s = bulk_load(table.view(), options);
     const Oracle oracle(table.view(), s->value_type == ValueType::float32);
