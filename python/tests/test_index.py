@@ -386,6 +386,31 @@ def test_answers_within_a_limit_of_memory(tmp_path):
             culmen.Index.open(directory, **{"max_memory": 1, **wrong})
 
 
+def test_reads_what_the_codes_of_all_rows_say(tmp_path):
+    directory = tmp_path / "index"
+    rng = np.random.default_rng(1)
+    whole = culmen.Index.build(rng.random((40_000, 24)))
+    whole.save(directory)
+    index = culmen.Index.open(directory, max_memory=1, codes="memory")
+    plain = culmen.Index.open(directory, max_memory=1)
+    for _ in range(5):
+        weights = rng.uniform(0.5, 1, 24) * rng.choice([-1, 1], 24)
+        found, expected = index.search(weights, 10), whole.search(weights, 10)
+        assert found.ids.tolist() == expected.ids.tolist()
+        assert found.scores.tobytes() == expected.scores.tobytes()
+        assert found.stats.rows_by_codes >= 40_000
+        assert found.stats.leaves_visited < plain.search(weights, 10).stats.leaves_visited / 2
+    with pytest.raises(culmen.InvalidArgument, match="for readers"):
+        culmen.Index.open(directory, max_memory=1, codes="memory", writable=True)
+    with pytest.raises(culmen.InvalidArgument, match="limit of memory"):
+        culmen.Index.open(directory, codes="memory")
+    with pytest.raises(culmen.InvalidArgument, match='"cpu" or "cuda:0"'):
+        culmen.Index.open(directory, max_memory=1, codes="disk")
+    if culmen.num_devices() == 0:
+        with pytest.raises(culmen.CudaError):
+            culmen.Index.open(directory, max_memory=1, codes="cuda:0")
+
+
 def test_writes_within_a_limit_of_memory(tmp_path):
     directory = tmp_path / "index"
     whole = culmen.Index.build(table(0, 5_000), ["a", "b"], id="id")

@@ -34,6 +34,12 @@ class ShellTest(Case):
         self.assertEqual(self.culmen("shell", "index", "--max-memory", "1kb", stdin=question), expected)
         asked = ["query", "index", "-w", "a=1,b=-500", "-k", "20", "--where", "b >= 1", "--format", "csv"]
         self.assertEqual(self.culmen(*asked, "--max-memory", "2MB"), self.culmen(*asked))
+        for command in (asked, ("shell", "index")):
+            limited = self.culmen(*command, "--max-memory", "1kb", "--codes", "memory", stdin=question)
+            self.assertEqual(limited, self.culmen(*command, stdin=question))
+            self.assertIn("a limit of memory", self.culmen(*command, "--codes", "memory", code=2)[1])
+            _, err = self.culmen(*command, "--max-memory", "1kb", "--codes", "disk", code=2)
+            self.assertIn('--codes takes files, memory, cpu, cuda or cuda:N, not "disk"', err)
         # So many that they would be worth a copy to a GPU, which would need the whole index.
         self.write("many.csv", "a,b\n" + "1,-500\n" * 10_000)
         many = ["query", "index", "--weights-file", "many.csv", "-k", "1", "--format", "csv", "--max-memory", "2MB"]

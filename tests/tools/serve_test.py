@@ -111,6 +111,8 @@ class ServeSearchTest(ServeCase):
         self.serve("--max-memory", "1kb")
         found = self.search(QUESTION)
         self.assertEqual(found, expected)
+        self.serve("--max-memory", "1kb", "--codes", "memory")
+        self.assertEqual(self.search(QUESTION), expected)
 
     def test_answers_as_the_program(self):
         self.serve()
