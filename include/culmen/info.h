@@ -49,7 +49,9 @@ struct IndexInfo {
   int height = 0;                    // levels of inner nodes
   std::uint64_t data_bytes = 0;      // attributes and ids of the rows
   std::uint64_t overhead_bytes = 0;  // tree, bounds, bookkeeping and empty slots
-  std::uint64_t code_bytes = 0;      // codes (quantized values), in memory only and not counted above
+  // Codes (quantized values), in memory only and not counted above; of all rows, where OpenOptions::codes keeps them, in
+  // memory or on the GPU
+  std::uint64_t code_bytes = 0;
   std::int64_t next_id =
       0;  // what the next row without an id would get; 0 where none is assigned (IdType::uint64, IdType::text)
   std::uint64_t rounded_values = 0;  // values changed by ValueType::float32

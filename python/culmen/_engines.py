@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _core
 from ._errors import Error
-from ._shards import Failure, Shards, Version
+from ._shards import READ_WHOLE, Failure, Reading, Shards, Version
 
 #: A call whose worker died is made again as often, with pauses that double up to a second: Ray needs 2 s or more to
 #: start a process.
@@ -124,11 +124,11 @@ class Engine(ABC):
 
 
 class ThreadEngine(Engine):
-    """All shards in this process, a thread each. max_memory: as of Shards."""
+    """All shards in this process, a thread each."""
 
-    def __init__(self, directories: Sequence[str], max_memory: int = 0) -> None:
+    def __init__(self, directories: Sequence[str], reading: Reading = READ_WHOLE) -> None:
         super().__init__(directories)
-        self._shards = Shards(max_memory=max_memory)
+        self._shards = Shards(reading=reading)
         self._pool = ThreadPoolExecutor(max_workers=max(1, len(directories)), thread_name_prefix="culmen")
 
     @property

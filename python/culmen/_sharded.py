@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from . import _core
 from ._build import BuildOptions
+from ._device import place_of_codes
 from ._engines import Engine, ThreadEngine
 from ._errors import InvalidArgument, IoError
 from ._files import Path
@@ -21,6 +22,7 @@ from ._reports import WriteResult
 from ._shard_builds import MOST_SHARDS, Coordinator, LocalTasks, Tasks, parts_of
 from ._sharded_searchable import ShardedSearchable
 from ._sharded_writes import Writer
+from ._shards import Reading
 from ._steps import Step, with_expiry
 from ._tables import Attributes, Choice, Missing
 from ._writes import Batch, WriteOptions, rows_to_erase, with_dropped
@@ -145,7 +147,13 @@ class ShardedIndex(HasOtherWords, ShardedSearchable):
 
     @classmethod
     def open(
-        cls, directory: Path, *, writable: bool = False, min_version: int = 0, max_memory: int | None = None
+        cls,
+        directory: Path,
+        *,
+        writable: bool = False,
+        min_version: int = 0,
+        max_memory: int | None = None,
+        codes: str = "files",
     ) -> ShardedIndex:
         """Opens the sharded index in a directory.
 
@@ -154,29 +162,34 @@ class ShardedIndex(HasOtherWords, ShardedSearchable):
                 writes to it.
             min_version: raises InvalidArgument if `version` is below.
             max_memory: bytes that the shards share evenly, as Index.open takes it for one.
+            codes: as Index.open takes it; a GPU is one of whoever serves a shard.
 
         Raises:
             NoIndex: there is no sharded index.
             FormatError, IoError: as Index.open, and IoError for a shard that is missing; the text names it. Searches
                 raise what they meet later.
         """
-        return cls._over(directory, ThreadEngine, writable, min_version, max_memory)
+        return cls._over(directory, ThreadEngine, writable, min_version, max_memory, codes)
 
     @classmethod
     def _over(
         cls: type[S],
         directory: Path,
-        make_engine: Callable[[Sequence[str], int], Engine],
+        make_engine: Callable[[Sequence[str], Reading], Engine],
         writable: bool,
         min_version: int,
         max_memory: int | None,
+        codes: str,
     ) -> S:
-        """make_engine: of directories, and bytes for each shard; 0: there is no limit."""
+        """make_engine: of directories, and how each shard is read."""
+        place_of_codes(codes)  # raises for what is none
+        if codes != "files" and (writable or max_memory is None):
+            raise InvalidArgument("codes are kept by readers with max_memory")
         most = 0 if max_memory is None else check_integer("max_memory", max_memory, 1, (1 << 64) - 1)
         index = object.__new__(cls)
         index._path = os.path.abspath(os.fsdecode(directory))
         index._make_engine = lambda directories: make_engine(
-            directories, max(1, most // max(1, len(directories))) if most else 0
+            directories, Reading(max(1, most // max(1, len(directories))) if most else 0, codes)
         )
         index._is_writable = writable
         index._writing = threading.Lock()

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
+from ._device import place_of_codes
 from ._errors import Error, FormatError, IoError, NoIndex
 from ._lookups import look_up
 from ._schema import Schema
@@ -109,13 +110,24 @@ def part_of(answer: Any, asked: Version) -> Part:
     return answer
 
 
+class Reading(NamedTuple):
+    """How each shard is read, as Index.open takes it."""
+
+    max_memory: int = 0  #: bytes for what a shard has read on touch; 0: shards are read whole
+    codes: str = "files"
+
+
+#: Into memory as they are opened.
+READ_WHOLE = Reading()
+
+
 class Shard:
     """One shard of a table. Its methods are the messages; any number of threads may send them."""
 
-    def __init__(self, directory: str, device: int | None, max_memory: int = 0) -> None:
+    def __init__(self, directory: str, device: int | None, reading: Reading) -> None:
         self._directory = directory
         self._device = device
-        self._max_memory = max_memory
+        self._reading = reading
         self._copy: _core.DeviceIndex | None = None  # of the newest version, on the device
         self._lock = threading.Lock()
         self._newest: _core.Index | None = None
@@ -237,15 +249,16 @@ class Shard:
 
     def _writable(self) -> _core.Index:
         if self._newest is None or not self._is_writable:
-            self._adopt(_core.open(os.fsencode(self._directory), True, "sync", 0, *self._reading()))
+            self._adopt(_core.open(os.fsencode(self._directory), True, "sync", 0, *self._how()))
             self._is_writable = True
             self._refreshed()  # keeps this version, too: the driver shows it until all shards have the batch
         assert self._newest is not None
         return self._newest
 
-    def _reading(self) -> tuple[str, int, bytes]:
+    def _how(self) -> tuple[str, int, bytes, str, int]:
         """The last arguments of _core.open."""
-        return "on_touch" if self._max_memory else "whole", self._max_memory, b""
+        most, codes = self._reading
+        return "on_touch" if most else "whole", most, b"", *place_of_codes(codes)
 
     def _adopt(self, newest: _core.Index) -> None:
         self._kept.clear()  # the directory may have been replaced
@@ -282,7 +295,7 @@ class Shard:
 
     def _refreshed(self) -> Version:
         if self._newest is None:
-            self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0, *self._reading()))
+            self._adopt(_core.open(os.fsencode(self._directory), False, "sync", 0, *self._how()))
         elif not self._is_writable and self._newest.refresh() == "replaced":
             self._kept.clear()
             self._past_histories |= self._histories - {""}
@@ -305,12 +318,12 @@ class Shards:
 
     Args:
         device: the number of the GPU that answers what it can, from copies of the shards.
-        max_memory: bytes for what each shard has read on touch; 0: shards are read whole.
+        reading: how they are read.
     """
 
-    def __init__(self, device: int | None = None, max_memory: int = 0) -> None:
+    def __init__(self, device: int | None = None, reading: Reading = READ_WHOLE) -> None:
         self._device = device
-        self._max_memory = max_memory
+        self._reading = reading
         self._lock = threading.Lock()
         self._shards: dict[str, Shard] = {}
 
@@ -330,7 +343,7 @@ class Shards:
 
     def _shard(self, directory: str) -> Shard:
         with self._lock:
-            return self._shards.setdefault(directory, Shard(directory, self._device, self._max_memory))
+            return self._shards.setdefault(directory, Shard(directory, self._device, self._reading))
 
     def close(self) -> None:
         with self._lock:

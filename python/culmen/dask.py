@@ -32,7 +32,7 @@ from ._question_tables import check_names, lists_of, merged_lists, weights_of, w
 from ._schema import Schema
 from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
-from ._shards import WRITING, Shards, Version, part_of
+from ._shards import READ_WHOLE, WRITING, Reading, Shards, Version, part_of
 from ._tables import Attributes
 from ._view import names_of
 
@@ -79,13 +79,13 @@ def _plugin() -> Any:
 
         def setup(self, worker: Any) -> None:
             self.lock = threading.Lock()
-            self.shards: dict[tuple[int | None, int], Shards] = {}
+            self.shards: dict[tuple[int | None, Reading], Shards] = {}
 
         def teardown(self, worker: Any) -> None:
             for shards in self.shards.values():
                 shards.close()
 
-        def shards_of(self, kind: tuple[int | None, int]) -> Shards:
+        def shards_of(self, kind: tuple[int | None, Reading]) -> Shards:
             """kind: the arguments of Shards."""
             with self.lock:
                 return self.shards.setdefault(kind, Shards(*kind))
@@ -97,10 +97,14 @@ class DaskEngine(Engine):
     """Calls are tasks, each on the worker that has the shard open, or on any other if that one is gone."""
 
     def __init__(
-        self, client: Client | None, device: int | None, directories: Sequence[str], max_memory: int = 0
+        self,
+        client: Client | None,
+        device: int | None,
+        directories: Sequence[str],
+        reading: Reading = READ_WHOLE,
     ) -> None:
         super().__init__(directories)
-        self._kind = device, max_memory
+        self._kind = device, reading
         self._client: Any = client or _current_client()
         self._client.register_plugin(_plugin())
         self._workers: dict[str, int] = {}  # the threads of each
@@ -140,7 +144,7 @@ class DaskEngine(Engine):
                 self._homes[shard] = home = min(counts, key=lambda address: (counts[address], address))
             return home if home in counts else None
 
-    def address_of(self, shard: int) -> tuple[tuple[int | None, int], str]:
+    def address_of(self, shard: int) -> tuple[tuple[int | None, Reading], str]:
         """The first arguments of a task."""
         return self._kind, self.directories[shard]
 
@@ -291,6 +295,7 @@ class ShardedIndex(_ShardedIndex):
         writable: bool = False,
         min_version: int = 0,
         max_memory: int | None = None,
+        codes: str = "files",
         client: Client | None = None,
         device: str | None = None,
     ) -> ShardedIndex:
@@ -311,10 +316,11 @@ class ShardedIndex(_ShardedIndex):
         on = None if number < 0 else number
         return cls._over(
             directory,
-            lambda directories, most: DaskEngine(client, on, directories, most),
+            lambda directories, reading: DaskEngine(client, on, directories, reading),
             writable,
             min_version,
             max_memory,
+            codes,
         )
 
     def _search_many(self, questions: Any, k: int | None, rest: tuple[Any, ...]) -> Any:

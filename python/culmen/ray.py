@@ -26,7 +26,7 @@ from ._files import Path
 from ._question_tables import AT_ONCE
 from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
-from ._shards import Shards
+from ._shards import READ_WHOLE, Reading, Shards
 from ._tables import Attributes
 
 __all__ = ["ShardedIndex"]
@@ -47,8 +47,8 @@ def _ray() -> Any:
 class _ShardActor:
     """Serves a shard. The constructor opens nothing: an actor whose constructor fails is never started again."""
 
-    def __init__(self, device: int | None, max_memory: int) -> None:
-        self._shards = Shards(device, max_memory)
+    def __init__(self, device: int | None, reading: Reading) -> None:
+        self._shards = Shards(device, reading)
 
     def call(self, message: bytes) -> bytes:
         """Ray carries bytes as they are, and would pickle each argument and array on its own."""
@@ -65,10 +65,10 @@ def _require_gpus(num_gpus: float, num_actors: int) -> None:
 class RayEngine(Engine):
     """An actor a shard, found by a name that the shard's directory determines."""
 
-    def __init__(self, directories: Sequence[str], options: dict[str, Any], max_memory: int = 0) -> None:
+    def __init__(self, directories: Sequence[str], options: dict[str, Any], reading: Reading = READ_WHOLE) -> None:
         super().__init__(directories)
         self.options = options
-        self.max_memory = max_memory
+        self.reading = reading
         _require_gpus(options.get("num_gpus", 0), len(directories))
         self._actors = [self._actor(directory) for directory in directories]
         self._num_workers = min(len(directories), max(1, int(_ray().cluster_resources().get("CPU", 1))))
@@ -77,7 +77,8 @@ class RayEngine(Engine):
         """Calls are not repeated by Ray: the driver does, which knows when to give up."""
         on_gpu = self.options.get("num_gpus", 0) > 0
         key = hashlib.sha256(directory.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        limit = f"-{self.max_memory}" if self.max_memory else ""
+        most, codes = self.reading
+        limit = f"-{most}-{codes}" if most else ""
         return (
             _ray()
             .remote(_ShardActor)
@@ -91,7 +92,7 @@ class RayEngine(Engine):
                 scheduling_strategy="SPREAD",
                 **self.options,
             )
-            .remote(0 if on_gpu else None, self.max_memory)
+            .remote(0 if on_gpu else None, self.reading)
         )
 
     @property
@@ -188,6 +189,7 @@ class ShardedIndex(_ShardedIndex):
         writable: bool = False,
         min_version: int = 0,
         max_memory: int | None = None,
+        codes: str = "files",
         num_cpus: float | None = None,
         num_gpus: float | None = None,
         memory: float | None = None,
@@ -209,10 +211,11 @@ class ShardedIndex(_ShardedIndex):
         options = {name: value for name, value in given.items() if value is not None}
         return cls._over(
             directory,
-            lambda directories, most: RayEngine(directories, options, most),
+            lambda directories, reading: RayEngine(directories, options, reading),
             writable,
             min_version,
             max_memory,
+            codes,
         )
 
     def _search_many(self, questions: Any, k: int | None, rest: tuple[Any, ...]) -> Any:
@@ -220,8 +223,9 @@ class ShardedIndex(_ShardedIndex):
         if not hasattr(questions, "map_batches"):
             return super()._search_many(questions, k, rest)
         options = dict(self._engine.options)
-        if self._engine.max_memory:
-            options["max_memory"] = self._engine.max_memory * self.num_shards
+        most, codes = self._engine.reading
+        if most:
+            options |= {"max_memory": most * self.num_shards, "codes": codes}
         arguments = (self._path, options, k, rest)
         return questions.map_batches(
             _Asker, fn_constructor_args=arguments, batch_format="pyarrow", batch_size=AT_ONCE, concurrency=1

@@ -1355,6 +1355,13 @@ def test_answers_within_a_limit_of_memory(cluster, tmp_path):
                 assert index.refresh() == found
                 assert index.search(np.ones(70), 5).ids.tolist() == [1000, *before[1:]]
                 writer.checkpoint()
+    with cluster.open(tmp_path / "w", max_memory=1, codes="memory") as index:
+        weights = np.where(np.arange(70) % 2, 1.0, -1.0)
+        expected = culmen.ShardedIndex.open(tmp_path / "w").search(weights, 5)
+        assert index.search(weights, 5).ids.tolist() == expected.ids.tolist()
+    for options in ({"max_memory": 1, "codes": "disk"}, {"codes": "memory"}, {"codes": "memory", "writable": True}):
+        with pytest.raises(culmen.InvalidArgument, match="codes are|a device is"):
+            cluster.open(tmp_path / "w", **options)
     with pytest.raises(culmen.InvalidArgument, match="max_memory"):
         cluster.open(tmp_path / "s", max_memory=0)
     with pytest.raises(TypeError, match="max_memory is an integer"):

@@ -56,7 +56,7 @@ TEST(Readers, AnswerWithinALimitOfMemory) {
   for (const std::uint64_t most : {1, 200'000, 2'000'000}) readers.push_back(table.open(most));
   readers.push_back(table.open(1, CodesIn::memory));
   readers.push_back(table.open(200'000, CodesIn::memory));
-  const std::uint64_t num_turns = num_cases(kSanitized ? 4 : 12);
+  const std::uint64_t num_turns = num_cases(kSanitized ? 3 : 8);
   for (std::uint64_t turn = 0; turn < num_turns; ++turn) {
     std::vector<std::string> faults(4);
     std::vector<std::thread> threads;
