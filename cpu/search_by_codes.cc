@@ -1,8 +1,15 @@
 #include "cpu/search_by_codes.h"
 
-#include <algorithm>
-#include <cstddef>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+
+#include "base/floating_point_scope.h"
 #include "cpu/bounded.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/topk.h"
@@ -29,21 +36,40 @@ class FirstReads : public SearchMonitor {
 
 // How many leaves are on their way from files while one is looked at.
 constexpr std::size_t kLeavesAhead = 16;
+// Fewer do not justify waking another thread.
+constexpr std::size_t kLeavesOfAThread = 8;
 
+// leaves: the highest bounds first. Each thread reads the next one; they look at what they have read one at a time, which takes far
+// less, and so have one k-th score.
 template <typename T>
-std::vector<Hit> visit_leaves(const Snapshot& tree, const ResolvedQuery& query,
+std::vector<Hit> visit_leaves(const Snapshot& tree, ResolvedQuery query,
                               const std::vector<BoundedLeaf>& leaves, SearchStats& stats) {
+  Watch* const watch =
+      std::exchange(query.watch, nullptr);  // it calls the caller's functions: not under a lock
+  const FirstLook look = first_look_of_bounded(query);
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;  // of what follows
   TopK best(query.k, query.min_score);
   LeafFilter filter(query.filter);
-  ReadSession session(tree);
-  const FirstLook look = first_look_of_bounded(query);
-  std::size_t ahead = 0;
-  for (std::size_t i = 0; i < leaves.size() && leaves[i].bound >= best.kth_bound(); ++i) {
-    for (; ahead < std::min(leaves.size(), i + kLeavesAhead); ++ahead)
-      tree.arena->will_touch(SlotKind::leaf, leaves[ahead].leaf);
-    session.rest();
-    visit_leaf<T>(tree, query, look, leaves[i].leaf, filter, best, stats);
-  }
+  const auto ask_for = [&](std::size_t i) {
+    if (i < leaves.size()) tree.arena->will_touch(SlotKind::leaf, leaves[i].leaf);
+  };
+  for (std::size_t i = 0; i < kLeavesAhead; ++i) ask_for(i);
+  const auto num_threads = std::min(static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()),
+                                    leaves.size() / kLeavesOfAThread + 1);
+  tbb::parallel_for(std::size_t{0}, num_threads, [&](std::size_t) {
+    const FloatingPointScope floating_point;
+    ReadSession session(tree);
+    for (std::size_t i = next++; i < leaves.size(); i = next++) {
+      look_at(watch);
+      ask_for(i + kLeavesAhead);
+      session.rest();
+      static_cast<void>(tree.leaf(leaves[i].leaf));  // reads it
+      const std::lock_guard lock(mutex);
+      if (leaves[i].bound < best.kth_bound()) return;
+      visit_leaf<T>(tree, query, look, leaves[i].leaf, filter, best, stats);
+    }
+  });
   stats.replacements += best.num_replacements();
   return best.take_sorted();
 }
