@@ -15,15 +15,17 @@ namespace {
 
 // Accepts only rows that a writer makes: decoding them neither rounds nor overflows.
 bool is_sound(const BoundRow& row, Extreme extreme) {
-  const bool has_outliers = std::ranges::find(row.codes, BoundScale::kOutlier) != std::end(row.codes);
+  const bool has_outliers = std::memchr(row.codes, BoundScale::kOutlier, sizeof row.codes) != nullptr;
   if (has_outliers && !row.has_gap()) return false;
   const bool is_maximum = extreme == Extreme::maximum;
   const double base = row.base, least = std::fabs(row.signed_least());
   const double gap = std::fabs(BoundRow::signed_gap_of(row.scale));
   if (std::signbit(row.signed_least()) != is_maximum && row.scale != 0) return false;
   if (!(std::fabs(base) <= 2 * kLargestBound) || !(gap <= 4 * kLargestBound || gap == HUGE_VAL)) return false;
-  const bool is_on_grid = least == 0 || std::remainder(base, 0x1p-11 * least) == 0;
-  return is_on_grid && least <= kLargestBound && (least == 0 || std::fabs(base) <= 0x1p22 * least);
+  if (least == 0) return true;
+  const double steps = base / (0x1p-11 * least);  // exact: the least step is a power of two
+  return least <= kLargestBound && std::fabs(steps) <= 0x1p33 &&
+         steps == static_cast<double>(static_cast<std::int64_t>(steps));
 }
 
 std::uint16_t level_of(std::uint64_t node, const std::vector<std::uint64_t>& starts) {
