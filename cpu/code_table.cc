@@ -90,7 +90,7 @@ class LeafBounds {
 
   const CodeTableShape& shape_;
   const ResolvedQuery& query_;
-  std::array<std::uint32_t, kMaxCodeTerms> weights_;  // of the terms, in the leaf
+  std::array<std::uint32_t, kMaxCodeTerms> weights_ = {};  // of the terms, in the leaf
 };
 
 class CodeTableInMemory final : public CodeTable {
