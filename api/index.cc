@@ -137,7 +137,7 @@ void check_memory(const OpenOptions& options) {
   if (options.max_memory == kUnlimitedMemory) return;
   if (options.loading != Loading::on_touch)
     throw InvalidArgument(
-        "a limit of memory needs Loading::on_touch; an index that is opened whole is in memory");
+        "a limit of memory is for an index that is read on touch; one that is opened whole is in memory");
 }
 
 }  // namespace
@@ -209,9 +209,8 @@ void Index::close() {
 
 Refreshed Index::refresh() {
   Core& core = held_by(core_, kIndexHandle);
-  const Refreshed found = core.live().refresh();
+  const Refreshed found = core.live().refresh([&core](const Snapshot& next) { core.follow_codes(next); });
   if (found != Refreshed::unchanged) core.forget_folded();
-  core.follow_codes();
   return found;
 }
 

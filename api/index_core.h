@@ -107,7 +107,7 @@ class Index::Core {
   std::vector<std::int64_t> ids_where(const Filter& where);
   // Another version has come: what was made for one must not keep all of its leaves.
   void forget_folded() { derived_->folded.clear(); }
-  void follow_codes() { derived_->code_table.follow(*version(), kAllCores); }
+  void follow_codes(const Snapshot& next) { derived_->code_table.follow(next, kAllCores); }
   // Null: there are none of this tree.
   std::shared_ptr<const cpu::CodeTable> code_table_of(const Snapshot& tree) const {
     return derived_->code_table.find(tree);

@@ -28,17 +28,18 @@ class KeptCodes {
           "codes are kept for an index with a limit of memory; without one they are in memory with all rows");
   }
 
-  // Makes the table of the version's tree in files, unless it has it: reads every leaf. Until then, and after an error,
-  // searches of the version are without. Called by one thread at a time.
+  // Makes the table of the version's tree in files, unless it has it: reads every leaf. If that throws, it keeps what it has.
+  // Called by one thread at a time.
   void follow(const Snapshot& version, int num_threads) {
     if (in_ == CodesIn::files) return;
     const Snapshot& tree = version.logged == nullptr ? version : *version.logged->base;
     if (tree.num_rows == 0 || find(tree) != nullptr) return;
-    set(nullptr);  // its memory is free before the next one's is needed
-    set(with_threads(num_threads, [&]() -> std::shared_ptr<const cpu::CodeTable> {
-      if (in_ == CodesIn::device) return gpu::make_code_table(tree, device_);
-      return cpu::make_code_table(tree);
-    }));
+    try {
+      set(make(tree, num_threads));
+    } catch (const OutOfDeviceMemory&) {
+      if (!set(nullptr)) throw;  // there was none whose room could be given back
+      set(make(tree, num_threads));
+    }
   }
 
   // Null: there is none of this tree.
@@ -48,9 +49,17 @@ class KeptCodes {
   }
 
  private:
-  void set(std::shared_ptr<const cpu::CodeTable> table) {
+  std::shared_ptr<const cpu::CodeTable> make(const Snapshot& tree, int num_threads) const {
+    return with_threads(num_threads, [&]() -> std::shared_ptr<const cpu::CodeTable> {
+      if (in_ == CodesIn::device) return gpu::make_code_table(tree, device_);
+      return cpu::make_code_table(tree);
+    });
+  }
+  // Returns whether there was one before.
+  bool set(std::shared_ptr<const cpu::CodeTable> table) {
     const std::lock_guard lock(mutex_);
     table_.swap(table);
+    return table != nullptr;
   }
 
   const CodesIn in_ = CodesIn::files;

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/floating_point_scope.h"
+#include "cpu/leaf_visit.h"
 #include "index/leaf_codes.h"
 #include "index/read_session.h"
 #include "query/code_bound.h"
@@ -67,6 +68,14 @@ class LeafBounds {
     return scale.bound(highest_sum(codes));
   }
 
+  // The bound, or the score of the zones, which has no margin: for equal rows it is their score, and then ids decide.
+  double at_most(double bound, const T* zones) const {
+    const auto of = [&](Extreme which) {
+      return zones + static_cast<std::size_t>(which) * shape_.num_attributes;
+    };
+    return std::min(bound, zone_score(query_, of(Extreme::maximum), of(Extreme::minimum)));
+  }
+
  private:
   double zone(const T* zones, Extreme which, std::size_t attribute) const {
     return static_cast<double>(zones[static_cast<std::size_t>(which) * shape_.num_attributes + attribute]);
@@ -101,8 +110,9 @@ class CodeTableInMemory final : public CodeTable {
         leaves_(tree.order().leaves),
         value_type_(tree.value_type),
         codes_(std::make_unique_for_overwrite<std::uint16_t[]>(leaves_.size() * shape_.leaf_codes())),
-        zones_(std::make_unique_for_overwrite<std::byte[]>(leaves_.size() * shape_.zone_bytes())) {
-    read_codes(tree, leaves_, codes_.get(), zones_.get());
+        zones_(std::make_unique_for_overwrite<std::byte[]>(leaves_.size() * shape_.zone_bytes())),
+        min_ids_(leaves_.size()) {
+    read_codes(tree, leaves_, codes_.get(), zones_.get(), min_ids_.data());
   }
 
   std::vector<BoundedLeaf> leaves_reaching(const ResolvedQuery& query, double score) const override {
@@ -115,8 +125,8 @@ class CodeTableInMemory final : public CodeTable {
   }
 
   std::size_t num_bytes() const override {
-    return leaves_.size() *
-           (sizeof(std::uint32_t) + shape_.leaf_codes() * sizeof(std::uint16_t) + shape_.zone_bytes());
+    return leaves_.size() * (sizeof(std::uint32_t) + sizeof(std::int64_t) +
+                             shape_.leaf_codes() * sizeof(std::uint16_t) + shape_.zone_bytes());
   }
 
  private:
@@ -131,8 +141,9 @@ class CodeTableInMemory final : public CodeTable {
           for (std::size_t i = range.begin(); i < range.end(); ++i) {
             const auto* zones = reinterpret_cast<const T*>(zones_.get() + i * shape_.zone_bytes());
             if (!bounds.is_within_ranges(zones)) continue;
-            const double bound = bounds.bound(codes_.get() + i * shape_.leaf_codes(), zones);
-            if (bound >= score) found.local().push_back({leaves_[i], bound});
+            double bound = bounds.bound(codes_.get() + i * shape_.leaf_codes(), zones);
+            if (bound >= score) bound = bounds.at_most(bound, zones);
+            if (bound >= score) found.local().push_back({leaves_[i], bound, min_ids_[i]});
           }
         });
     std::vector<BoundedLeaf> all;
@@ -145,6 +156,7 @@ class CodeTableInMemory final : public CodeTable {
   const ValueType value_type_;
   const std::unique_ptr<std::uint16_t[]> codes_;
   const std::unique_ptr<std::byte[]> zones_;
+  std::vector<std::int64_t> min_ids_;
 };
 
 }  // namespace
@@ -173,7 +185,7 @@ std::unique_ptr<CodeTable> make_code_table(const Snapshot& tree) {
 }
 
 void read_codes(const Snapshot& tree, std::span<const std::uint32_t> leaves, std::uint16_t* codes,
-                std::byte* zones) {
+                std::byte* zones, std::int64_t* min_ids) {
   const CodeTableShape shape(tree);
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, leaves.size(), kLeavesAtOnce), [&](const auto& range) {
     ReadSession session(tree);
@@ -181,6 +193,7 @@ void read_codes(const Snapshot& tree, std::span<const std::uint32_t> leaves, std
       session.rest();
       const std::uint32_t leaf = leaves[i];
       const std::size_t num_rows = tree.leaf(leaf).num_rows;
+      min_ids[i] = *std::min_element(tree.leaf_ids(leaf), tree.leaf_ids(leaf) + num_rows);
       std::uint16_t* const to = codes + i * shape.leaf_codes();
       std::memcpy(to, tree.leaf_codes(leaf), shape.leaf_codes() * sizeof(std::uint16_t));
       for (std::size_t a = 0; a < shape.num_attributes; ++a)

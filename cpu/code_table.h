@@ -14,10 +14,11 @@
 
 namespace culmen::cpu {
 
-// A leaf, and what none of its rows scores more than.
+// A leaf, what none of its rows scores more than, and their smallest id.
 struct BoundedLeaf {
   std::uint32_t leaf;
   double bound;
+  std::int64_t min_id;
 };
 
 class CodeTable {
@@ -61,8 +62,9 @@ struct CodeTableShape {
   std::size_t zone_bytes() const { return kZoneVectors * num_attributes * value_bytes; }
 };
 
-// Writes the codes and the zones of these leaves, one after the other. Behind the last row of a leaf its codes repeat.
+// Writes the codes, the zones and the smallest ids of these leaves, one after the other. Behind the last row of a leaf its
+// codes repeat.
 void read_codes(const Snapshot& tree, std::span<const std::uint32_t> leaves, std::uint16_t* codes,
-                std::byte* zones);
+                std::byte* zones, std::int64_t* min_ids);
 
 }  // namespace culmen::cpu

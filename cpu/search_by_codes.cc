@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -18,14 +19,15 @@
 namespace culmen::cpu {
 namespace {
 
-// Ends a search by bounds that has a k-th score once it has read so much from files.
+// Ends a search by bounds that has a k-th score, or a least one, once it has read so much from files.
 class FirstReads : public SearchMonitor {
  public:
   explicit FirstReads(std::uint64_t most) : most_(std::max(kLeast, most)) {}
   std::uint64_t first_checkpoint() const override { return kVisits; }
   std::uint64_t checkpoint(const Progress& progress) override {
     const std::uint64_t reads = SlotCache::num_reads_of_thread() - reads_before_;
-    return progress.best.full() && reads >= most_ ? 0 : progress.visits() + kVisits;
+    const bool has_floor = progress.best.kth_bound() > -std::numeric_limits<double>::infinity();
+    return has_floor && reads >= most_ ? 0 : progress.visits() + kVisits;
   }
 
  private:
@@ -39,7 +41,7 @@ constexpr std::size_t kLeavesAhead = 16;
 // Fewer do not justify waking another thread.
 constexpr std::size_t kLeavesOfAThread = 8;
 
-// leaves: the highest bounds first. Each thread reads the next one; they look at what they have read one at a time, which takes far
+// leaves: the highest bounds first, then the smallest ids. Each thread reads the next one; they look at what they have read one at a time, which takes far
 // less, and so have one k-th score.
 template <typename T>
 std::vector<Hit> visit_leaves(const Snapshot& tree, ResolvedQuery query,
@@ -66,7 +68,7 @@ std::vector<Hit> visit_leaves(const Snapshot& tree, ResolvedQuery query,
       session.rest();
       static_cast<void>(tree.leaf(leaves[i].leaf));  // reads it
       const std::lock_guard lock(mutex);
-      if (leaves[i].bound < best.kth_bound()) return;
+      if (best.excludes(leaves[i].bound, leaves[i].min_id)) return;
       visit_leaf<T>(tree, query, look, leaves[i].leaf, filter, best, stats);
     }
   });
@@ -82,11 +84,13 @@ std::vector<Hit> search_by_codes(const Snapshot& tree, const ResolvedQuery& quer
   MonitoredAnswer begun = search_bounded(tree, query, monitor, stats);
   if (begun.finished) return std::move(begun.hits);
   ResolvedQuery rest = query;
-  rest.min_score = std::max(query.min_score, begun.hits.back().score);
+  if (begun.hits.size() == query.k) rest.min_score = std::max(query.min_score, begun.hits.back().score);
   std::vector<BoundedLeaf> leaves = codes.leaves_reaching(rest, rest.min_score);
   stats.rows_by_codes += tree.num_rows;
   stats.bytes_touched += tree.num_rows * query.terms.size() / 2;
-  std::ranges::sort(leaves, std::ranges::greater(), &BoundedLeaf::bound);
+  std::ranges::sort(leaves, [](const BoundedLeaf& a, const BoundedLeaf& b) {
+    return a.bound != b.bound ? a.bound > b.bound : a.min_id < b.min_id;
+  });
   return visit_value_type(tree, [&]<typename T>(T) { return visit_leaves<T>(tree, rest, leaves, stats); });
 }
 

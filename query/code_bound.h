@@ -2,7 +2,7 @@
 //
 // An attribute adds to the score of a row with code c at most base + |weight| * step * c, where codes of negative weights
 // count from the other end of the range. In units of per_sum the products |weight| * step become integers, rounded up, and
-// a row's bound is a sum of 16 bits: four rows of a word of the host at a time, two of a device's.
+// a row's bound is a sum of 16 bits, of which a word has four on the host and two on a device.
 #pragma once
 
 #include <cmath>

@@ -6,6 +6,7 @@
 #include "gpu/cuda/warp_reduce.cuh"
 #include "gpu/search/warp.cuh"
 #include "index/node_layout.h"
+#include "index/score.h"
 
 namespace culmen::gpu {
 namespace {
@@ -45,6 +46,18 @@ __device__ bool is_outside(const CodeQuestion& question, const LeafZones<T>& zon
                   zone(Extreme::minimum, attribute) > range.maximum;
   }
   return __any_sync(kFullWarp, is_outside) != 0;
+}
+
+// By a lane, as the host's of the same name: no row scores more, and for equal rows it is their score.
+template <typename T>
+__device__ double zone_score(const CodeQuestion& question, const LeafZones<T>& zone) {
+  double score = question.offset;
+  for (int t = 0; t < question.num_terms; ++t) {
+    const Term term = {question.attributes[t], question.weights[t]};
+    const double best = zone(term.weight > 0 ? Extreme::maximum : Extreme::minimum, question.attributes[t]);
+    score = score_step(score, term.weight, within_ranges(question.ranges, question.num_ranges, term, best));
+  }
+  return score_finish(score);
 }
 
 // By a warp: the highest code sum of the leaf's rows. weights: of the terms, in sums.
@@ -107,8 +120,10 @@ __global__ void __launch_bounds__(kThreads)
         static_cast<const T*>(table.zones) + std::size_t{leaf} * kZoneVectors * table.num_attributes,
         table.num_attributes};
     if (is_outside(question, zone, lane)) continue;
-    const double bound = bound_of_leaf(table, question, zone, leaf, weights[warp], lane);
+    double bound = bound_of_leaf(table, question, zone, leaf, weights[warp], lane);
     if (lane != 0 || bound < question.score) continue;
+    bound = fmin(bound, zone_score(question, zone));
+    if (bound < question.score) continue;
     const std::uint32_t place = atomicAdd(to.count, 1u);
     to.leaves[place] = leaf;
     to.bounds[place] = bound;

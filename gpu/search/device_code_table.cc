@@ -38,6 +38,7 @@ class DeviceCodeTable final : public cpu::CodeTable {
         shape_(tree),
         value_type_(tree.value_type),
         leaves_(tree.order().leaves),
+        min_ids_(leaves_.size()),
         codes_(leaves_.size() * shape_.leaf_codes()),
         zones_(leaves_.size() * shape_.zone_bytes()),
         found_(leaves_.size()),
@@ -47,7 +48,8 @@ class DeviceCodeTable final : public cpu::CodeTable {
     std::vector<std::byte> zones(std::min(kLeavesAtOnce, leaves_.size()) * shape_.zone_bytes());
     for (std::size_t first = 0; first < leaves_.size(); first += kLeavesAtOnce) {
       const std::size_t count = std::min(kLeavesAtOnce, leaves_.size() - first);
-      cpu::read_codes(tree, std::span(leaves_).subspan(first, count), codes.data(), zones.data());
+      cpu::read_codes(tree, std::span(leaves_).subspan(first, count), codes.data(), zones.data(),
+                      min_ids_.data() + first);
       copy(codes_.data() + first * shape_.leaf_codes(), codes.data(), count * shape_.leaf_codes());
       copy(zones_.data() + first * shape_.zone_bytes(), zones.data(), count * shape_.zone_bytes());
       stream_.synchronize();
@@ -73,7 +75,8 @@ class DeviceCodeTable final : public cpu::CodeTable {
     const std::vector<std::uint32_t> found = read(found_, count.front());
     const std::vector<double> bounds = read(bounds_, count.front());
     std::vector<cpu::BoundedLeaf> reaching(found.size());
-    for (std::size_t i = 0; i < found.size(); ++i) reaching[i] = {leaves_[found[i]], bounds[i]};
+    for (std::size_t i = 0; i < found.size(); ++i)
+      reaching[i] = {leaves_[found[i]], bounds[i], min_ids_[found[i]]};
     return reaching;
   }
 
@@ -104,6 +107,7 @@ class DeviceCodeTable final : public cpu::CodeTable {
   const cpu::CodeTableShape shape_;
   const ValueType value_type_;
   const std::vector<std::uint32_t> leaves_;
+  std::vector<std::int64_t> min_ids_;
   const cuda::Buffer<std::uint16_t> codes_;
   const cuda::Buffer<std::byte> zones_;
   mutable std::mutex mutex_;  // of what follows

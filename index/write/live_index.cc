@@ -143,13 +143,13 @@ VersionWriter& LiveIndex::writer() {
   return *writer_;
 }
 
-Refreshed LiveIndex::refresh() {
+Refreshed LiveIndex::refresh(const Prepare& prepare) {
   return lock_isolated(writer_mutex_, [&] {
     if (is_closed_) throw InvalidArgument(directory_ + " was closed: open it again to follow it");
     if (is_in_memory() || options_.writable) return Refreshed::unchanged;
     try {
       const FloatingPointScope floating_point;
-      return follow_directory();
+      return follow_directory(prepare);
     } catch (...) {
       writer_.reset();
       logged_.reset();
@@ -161,7 +161,7 @@ Refreshed LiveIndex::refresh() {
   });
 }
 
-Refreshed LiveIndex::follow_directory() {
+Refreshed LiveIndex::follow_directory(const Prepare& prepare) {
   const std::shared_ptr<const Snapshot> before = newest_;
   storage::RecoveryInfo info;
   info.superseded = store_ == nullptr;
@@ -174,6 +174,7 @@ Refreshed LiveIndex::follow_directory() {
       is_moved_ || newest_->index_uuid != before->index_uuid || newest_->version < before->version;
   if (!is_another && newest_->version == before->version) return Refreshed::unchanged;
   if (is_another) require_same_attributes(*before);
+  if (prepare) prepare(*newest_);
   is_moved_ = false;
   published_->set(newest_);
   return is_another ? Refreshed::replaced : Refreshed::advanced;

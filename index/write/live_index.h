@@ -54,7 +54,9 @@ class LiveIndex {
   // temp_directory: as CompactOptions has it.
   void compact(const std::filesystem::path& temp_directory = {});
   void close();
-  Refreshed refresh();
+  // prepare: called with the version that is found, before it is published; if it throws, the one before stays.
+  using Prepare = std::function<void(const Snapshot&)>;
+  Refreshed refresh(const Prepare& prepare = {});
   RecoveryInfo recovery() const;
 
   // For a reader that keeps the log beside the tree (index/write/log_beside.h): makes the newest version one tree, publishes
@@ -89,7 +91,7 @@ class LiveIndex {
       -> std::optional<decltype(use(std::declval<VersionWriter&>()))>;
   void make_id_map(const Snapshot& snapshot);
 
-  Refreshed follow_directory();
+  Refreshed follow_directory(const Prepare& prepare);
   void require_same_attributes(const Snapshot& before) const;
   // Under writer_mutex_.
   void commit_locked(std::span<CommitRequest* const> group);

@@ -21,6 +21,7 @@ from ._searching import check_page, search, search_page
 _LEGACY_STREAM = 1  # cudaStreamLegacy, which libraries call 0
 _CUDA = 2  # kDLCUDA
 _MOST_K = 1024  # kMaxDeviceK
+_LAST_DEVICE = (1 << 31) - 1
 
 _Copy = TypeVar("_Copy", bound="_OnGpu")
 
@@ -34,6 +35,8 @@ def device_number(device: str | None) -> int:
     kind, _, number = device.partition(":")
     if kind != "cuda" or not (number or "0").isdigit():
         raise InvalidArgument(f'a device is "cpu" or "cuda:0", not {device!r}')
+    if int(number or "0") > _LAST_DEVICE:
+        raise InvalidArgument(f"there is no GPU {number}")
     return int(number or "0")
 
 
@@ -41,8 +44,9 @@ def place_of_codes(codes: str) -> tuple[str, int]:
     """Of "files", "memory" or a GPU: as _core.open takes it."""
     if codes in ("files", "memory"):
         return codes, 0
-    number = device_number(codes)
-    return ("memory", 0) if number < 0 else ("device", number)
+    if not isinstance(codes, str) or not codes.startswith("cuda"):
+        raise InvalidArgument(f'codes are kept in "files", "memory" or on a GPU, "cuda:0", not {codes!r}')
+    return "device", device_number(codes)
 
 
 def device_numbers(device: str | list[str] | tuple[str, ...] | None) -> list[int]:

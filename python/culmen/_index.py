@@ -289,13 +289,16 @@ class Index(HasOtherWords, Searchable):
             temp_directory: with `writable` and `max_memory`, where such a checkpoint has its temporary files, about
                 five times the room of the table. By default the index's own directory.
             codes: with `max_memory`, to read: "memory", or a GPU, "cuda:0", keeps 4 bits a value of all rows there,
-                beside the limit. Searches that bounds hardly help read far fewer rows then. Opening, and `refresh`
-                behind a checkpoint of the writer, read the whole table once. "files": of rows that are in memory alone.
+                beside the limit. Searches that bounds hardly help, by weights alone and filters of attributes, read far
+                fewer rows then. Opening, and `refresh` behind a checkpoint of the writer, read the whole table once.
+                "files": of rows that are in memory alone.
 
         Raises:
             NoIndex: if there is none. It is a FileNotFoundError.
             FormatError: if a file is damaged; the text names it.
             IoError: if a file cannot be read, or another process has the lock. It is an OSError.
+            InvalidArgument: if these do not go together, as `codes` with `writable` or without `max_memory`.
+            OutOfDeviceMemory, CudaError: if the GPU for the codes has no room, or there is none.
         """
         threads = check_integer("threads", threads)
         most = 0 if max_memory is None else check_integer("max_memory", max_memory, 1, (1 << 64) - 1)
@@ -468,7 +471,8 @@ class Index(HasOtherWords, Searchable):
 
     def refresh(self) -> str:
         """For an index that was opened for reading: loads what its writer has published since. Returns "unchanged",
-        "advanced", or "replaced" if the directory now holds another index."""
+        "advanced", or "replaced" if the directory now holds another index. Raises as `open`; searches then go on with
+        the version of before, and the next call tries again."""
         outcome = self._handle.refresh()
         if outcome == "replaced":
             self._schema = Schema.of(self._handle)

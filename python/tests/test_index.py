@@ -404,7 +404,7 @@ def test_reads_what_the_codes_of_all_rows_say(tmp_path):
         culmen.Index.open(directory, max_memory=1, codes="memory", writable=True)
     with pytest.raises(culmen.InvalidArgument, match="limit of memory"):
         culmen.Index.open(directory, codes="memory")
-    with pytest.raises(culmen.InvalidArgument, match='"cpu" or "cuda:0"'):
+    with pytest.raises(culmen.InvalidArgument, match='"files", "memory" or on a GPU'):
         culmen.Index.open(directory, max_memory=1, codes="disk")
     if culmen.num_devices() == 0:
         with pytest.raises(culmen.CudaError):

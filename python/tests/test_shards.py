@@ -1360,7 +1360,7 @@ def test_answers_within_a_limit_of_memory(cluster, tmp_path):
         expected = culmen.ShardedIndex.open(tmp_path / "w").search(weights, 5)
         assert index.search(weights, 5).ids.tolist() == expected.ids.tolist()
     for options in ({"max_memory": 1, "codes": "disk"}, {"codes": "memory"}, {"codes": "memory", "writable": True}):
-        with pytest.raises(culmen.InvalidArgument, match="codes are|a device is"):
+        with pytest.raises(culmen.InvalidArgument, match="codes are"):
             cluster.open(tmp_path / "w", **options)
     with pytest.raises(culmen.InvalidArgument, match="max_memory"):
         cluster.open(tmp_path / "s", max_memory=0)

@@ -366,6 +366,10 @@ TEST(Readers, ReadLittleByTheCodesOfAllRows) {
     for (int q = 0; q < 5; ++q) {
       Query query = {.weights = {}, .k = 10, .where = col("a0") > -0.9};
       for (int a = 0; a < 24; ++a) query.weights.push_back(random.sign() * random.uniform(0.5, 1));
+      if (q == 4) {  // all rows that reach a score
+        query.min_score = writer.search(query).hits.back().score;
+        query.k = std::nullopt;
+      }
       const SearchResult found = reader.search(query);
       const auto is_same = [](const Hit& a, const Hit& b) { return a.id == b.id && a.score == b.score; };
       EXPECT_TRUE(std::ranges::equal(found.hits, writer.search(query).hits, is_same));
@@ -380,6 +384,54 @@ TEST(Readers, ReadLittleByTheCodesOfAllRows) {
     ASSERT_NE(reader.refresh(), Refreshed::unchanged);
     ASSERT_NE(plain.refresh(), Refreshed::unchanged);
   }
+}
+
+// Equal rows: codes exclude none, and the smallest ids decide.
+TEST(Readers, ReadFewOfManyTiesByCodes) {
+  Random random(6);
+  const Schema schema = {.attributes = {{"a"}, {"b"}, {"c"}}};
+  std::vector<culmen::Row> rows;
+  for (std::int64_t id = 0; id < 40'000; ++id)
+    rows.push_back({id, {0.1, id % 2 == 0 ? 0.7 : 0.3, 0.9}, "", {}});
+  const TemporaryDirectory folder;
+  const Index whole = Index::build(RowTable(random, schema, rows).view(), {.leaf_rows = 16});
+  whole.save(folder.path() / "index");
+  const OpenOptions options = {.loading = Loading::on_touch, .max_memory = 1, .codes = CodesIn::memory};
+  const Index reader = Index::open(folder.path() / "index", options);
+  for (int q = 0; q < 20; ++q) {
+    const Query query = {.weights = random_weights(random, 3), .k = 5};
+    const SearchResult found = reader.search(query), expected = whole.search(query);
+    for (std::size_t rank = 0; rank < 5; ++rank) EXPECT_EQ(found.hits[rank].id, expected.hits[rank].id);
+    EXPECT_LT(found.stats.leaves_visited, 50u);
+  }
+}
+
+TEST(Readers, KeepTheirVersionWhileThatOfTheFilesHasNoCodes) {
+  Random random(7);
+  const MemoryLimit table(random, 5'000);
+  Index reader = table.open(1, CodesIn::memory);
+  const Index before = Index::open(table.directory());
+  Index writer = Index::open(table.directory(), {.writable = true});
+  writer.erase(std::vector<std::int64_t>{1, 2, 3});
+  writer.checkpoint();
+  std::filesystem::path leaves;
+  for (const auto& file : std::filesystem::directory_iterator(table.directory()))
+    if (file.path().filename().string().ends_with("-leaves")) leaves = std::max(leaves, file.path());
+  const std::filesystem::path sound = leaves.string() + ".sound";
+  std::filesystem::copy_file(leaves, sound);
+  {
+    std::fstream stream(leaves, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(static_cast<std::streamoff>(std::filesystem::file_size(leaves) / 2));
+    stream.put('\x5a');
+  }
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THROW(reader.refresh(), FormatError);
+    EXPECT_EQ(reader.version(), before.version());
+    EXPECT_EQ(limited::difference_of_readers(reader, before, random), "");
+  }
+  std::filesystem::rename(sound, leaves);
+  EXPECT_EQ(reader.refresh(), Refreshed::advanced);
+  EXPECT_EQ(limited::difference_of_readers(reader, writer, random), "");
 }
 
 TEST(Readers, KeepCodesOfAllRowsWithALimitAlone) {
