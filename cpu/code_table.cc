@@ -193,7 +193,7 @@ void read_codes(const Snapshot& tree, std::span<const std::uint32_t> leaves, std
       session.rest();
       const std::uint32_t leaf = leaves[i];
       const std::size_t num_rows = tree.leaf(leaf).num_rows;
-      min_ids[i] = *std::min_element(tree.leaf_ids(leaf), tree.leaf_ids(leaf) + num_rows);
+      min_ids[i] = tree.leaf(leaf).min_id;
       std::uint16_t* const to = codes + i * shape.leaf_codes();
       std::memcpy(to, tree.leaf_codes(leaf), shape.leaf_codes() * sizeof(std::uint16_t));
       for (std::size_t a = 0; a < shape.num_attributes; ++a)

@@ -30,8 +30,17 @@ std::uint64_t look_up_row(const Snapshot& s, std::int64_t id) {
 std::optional<std::vector<std::uint64_t>> look_up_rows(const Snapshot& snapshot,
                                                        std::span<const std::int64_t> ids) {
   if (snapshot.id_lookup == nullptr) return std::nullopt;
-  std::vector<std::uint64_t> rows;
-  for (const std::int64_t id : ids) rows.push_back(look_up_row(snapshot, id));
+  std::vector<std::uint64_t> rows(ids.size());
+  const auto look_up = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) rows[i] = look_up_row(snapshot, ids[i]);
+  };
+  constexpr std::size_t kGrain = 16;  // some hundred microseconds where they are on a disk
+  if (ids.size() <= kGrain) {
+    look_up(0, ids.size());
+  } else {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, ids.size(), kGrain),
+                      [&](const auto& range) { look_up(range.begin(), range.end()); });
+  }
   return rows;
 }
 
