@@ -124,7 +124,7 @@ READ_WHOLE = Reading()
 class Shard:
     """One shard of a table. Its methods are the messages; any number of threads may send them."""
 
-    def __init__(self, directory: str, device: int | None, reading: Reading) -> None:
+    def __init__(self, directory: str, device: int | None, reading: Reading = READ_WHOLE) -> None:
         self._directory = directory
         self._device = device
         self._reading = reading
