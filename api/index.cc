@@ -234,8 +234,7 @@ std::shared_ptr<const LoggedView> logged_view_of(const Index& index) {
 
 bool keeps_codes(const Index& index) {
   const Index::Core& core = *index.core_;
-  const std::shared_ptr<const Snapshot> version = core.version();
-  return core.code_table_of(version->logged == nullptr ? *version : *version->logged->base) != nullptr;
+  return core.code_table_of(base_tree_of(*core.version())) != nullptr;
 }
 
 std::uint64_t Index::version() const {
@@ -410,8 +409,7 @@ IndexInfo Index::info(Scale scale) const {
   const std::shared_ptr<const Snapshot> version = core.version();
   IndexInfo info = version->logged == nullptr ? info_of(*version)
                                               : info_of(*version, core.logged_view(version)->statistics());
-  const Snapshot& tree = version->logged == nullptr ? *version : *version->logged->base;
-  if (const auto codes = core.code_table_of(tree)) info.code_bytes = codes->num_bytes();
+  if (const auto codes = core.code_table_of(base_tree_of(*version))) info.code_bytes = codes->num_bytes();
   for (std::size_t i = 0; scale == Scale::zscore && i < info.attributes.size(); ++i) {
     info.attributes[i].mean = version->spreads()[i].mean;
     info.attributes[i].deviation = version->spreads()[i].deviation;

@@ -41,7 +41,7 @@ std::vector<std::uint8_t> Index::Core::search_together(
     take(q, std::move(result));
   };
   const bool is_tree = snapshot->logged == nullptr;
-  const Snapshot& tree = is_tree ? *snapshot : *snapshot->logged->base;
+  const Snapshot& tree = base_tree_of(*snapshot);
   if (prefers_walk(tree, num_queries, code_table_of(tree).get())) {
     answered.resize(num_queries);
     walk_together(snapshot, num_queries, query_of, options, watch, give);

@@ -32,7 +32,7 @@ class KeptCodes {
   // Called by one thread at a time.
   void follow(const Snapshot& version, int num_threads) {
     if (in_ == CodesIn::files) return;
-    const Snapshot& tree = version.logged == nullptr ? version : *version.logged->base;
+    const Snapshot& tree = base_tree_of(version);
     if (tree.num_rows == 0 || find(tree) != nullptr) return;
     try {
       set(make(tree, num_threads));

@@ -40,7 +40,8 @@ class LeafBounds {
   static constexpr std::size_t kOfWord = sizeof(Word) / sizeof(std::uint16_t);
 
  public:
-  LeafBounds(const CodeTableShape& shape, const ResolvedQuery& query) : shape_(shape), query_(query) {}
+  LeafBounds(const LeafShape& shape, const ResolvedQuery& query)
+      : shape_(shape), num_words_(num_code_words(shape.leaf_rows)), query_(query) {}
 
   bool is_within_ranges(const T* zones) const {
     return std::ranges::all_of(query_.where, [&](const RangePredicate& range) {
@@ -83,13 +84,12 @@ class LeafBounds {
 
   std::uint32_t highest_sum(const std::uint16_t* codes) const {
     std::uint32_t highest = 0;
-    for (std::size_t w = 0; w < shape_.num_words; w += kOfWord) {
+    for (std::size_t w = 0; w < num_words_; w += kOfWord) {
       CodeSums<Word> sums;
       std::size_t t = 0;
       for (const Term& term : query_.terms) {
         Word word;
-        std::memcpy(&word, codes + static_cast<std::size_t>(term.attribute) * shape_.num_words + w,
-                    sizeof word);
+        std::memcpy(&word, codes + static_cast<std::size_t>(term.attribute) * num_words_ + w, sizeof word);
         sums.add(word, term.weight < 0, weights_[t++]);
       }
       highest = std::max(highest, sums.highest());
@@ -97,7 +97,8 @@ class LeafBounds {
     return highest;
   }
 
-  const CodeTableShape& shape_;
+  const LeafShape& shape_;
+  const std::size_t num_words_;  // of an attribute
   const ResolvedQuery& query_;
   std::array<std::uint32_t, kMaxCodeTerms> weights_ = {};  // of the terms, in the leaf
 };
@@ -106,11 +107,11 @@ class CodeTableInMemory final : public CodeTable {
  public:
   explicit CodeTableInMemory(const Snapshot& tree)
       : CodeTable(tree),
-        shape_(tree),
+        shape_(tree.leaf_shape()),
         leaves_(tree.order().leaves),
         value_type_(tree.value_type),
-        codes_(std::make_unique_for_overwrite<std::uint16_t[]>(leaves_.size() * shape_.leaf_codes())),
-        zones_(std::make_unique_for_overwrite<std::byte[]>(leaves_.size() * shape_.zone_bytes())),
+        codes_(std::make_unique_for_overwrite<std::uint16_t[]>(leaves_.size() * shape_.code_words())),
+        zones_(std::make_unique_for_overwrite<std::byte[]>(leaves_.size() * zone_bytes_of(shape_))),
         min_ids_(leaves_.size()) {
     read_codes(tree, leaves_, codes_.get(), zones_.get(), min_ids_.data());
   }
@@ -126,7 +127,7 @@ class CodeTableInMemory final : public CodeTable {
 
   std::size_t num_bytes() const override {
     return leaves_.size() * (sizeof(std::uint32_t) + sizeof(std::int64_t) +
-                             shape_.leaf_codes() * sizeof(std::uint16_t) + shape_.zone_bytes());
+                             shape_.code_words() * sizeof(std::uint16_t) + zone_bytes_of(shape_));
   }
 
  private:
@@ -139,9 +140,9 @@ class CodeTableInMemory final : public CodeTable {
           look_at(query.watch);
           LeafBounds<T> bounds(shape_, query);
           for (std::size_t i = range.begin(); i < range.end(); ++i) {
-            const auto* zones = reinterpret_cast<const T*>(zones_.get() + i * shape_.zone_bytes());
+            const auto* zones = reinterpret_cast<const T*>(zones_.get() + i * zone_bytes_of(shape_));
             if (!bounds.is_within_ranges(zones)) continue;
-            double bound = bounds.bound(codes_.get() + i * shape_.leaf_codes(), zones);
+            double bound = bounds.bound(codes_.get() + i * shape_.code_words(), zones);
             if (bound >= score) bound = bounds.at_most(bound, zones);
             if (bound >= score) found.local().push_back({leaves_[i], bound, min_ids_[i]});
           }
@@ -151,7 +152,7 @@ class CodeTableInMemory final : public CodeTable {
     return all;
   }
 
-  const CodeTableShape shape_;
+  const LeafShape shape_;
   const std::vector<std::uint32_t> leaves_;
   const ValueType value_type_;
   const std::unique_ptr<std::uint16_t[]> codes_;
@@ -160,11 +161,6 @@ class CodeTableInMemory final : public CodeTable {
 };
 
 }  // namespace
-
-CodeTableShape::CodeTableShape(const Snapshot& tree)
-    : num_attributes(tree.attributes.size()),
-      num_words(num_code_words(static_cast<std::size_t>(tree.leaf_rows))),
-      value_bytes(tree.value_type == ValueType::float32 ? sizeof(float) : sizeof(double)) {}
 
 bool CodeTable::suits(const ResolvedQuery& query) {
   // Others pass some leaves' rows alone, of which zone maps of fields tell more than codes.
@@ -186,7 +182,7 @@ std::unique_ptr<CodeTable> make_code_table(const Snapshot& tree) {
 
 void read_codes(const Snapshot& tree, std::span<const std::uint32_t> leaves, std::uint16_t* codes,
                 std::byte* zones, std::int64_t* min_ids) {
-  const CodeTableShape shape(tree);
+  const LeafShape shape = tree.leaf_shape();
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, leaves.size(), kLeavesAtOnce), [&](const auto& range) {
     ReadSession session(tree);
     for (std::size_t i = range.begin(); i < range.end(); ++i) {
@@ -194,12 +190,13 @@ void read_codes(const Snapshot& tree, std::span<const std::uint32_t> leaves, std
       const std::uint32_t leaf = leaves[i];
       const std::size_t num_rows = tree.leaf(leaf).num_rows;
       min_ids[i] = tree.leaf(leaf).min_id;
-      std::uint16_t* const to = codes + i * shape.leaf_codes();
-      std::memcpy(to, tree.leaf_codes(leaf), shape.leaf_codes() * sizeof(std::uint16_t));
+      std::uint16_t* const to = codes + i * shape.code_words();
+      std::memcpy(to, tree.leaf_codes(leaf), shape.code_words() * sizeof(std::uint16_t));
+      const std::size_t num_words = num_code_words(shape.leaf_rows);
       for (std::size_t a = 0; a < shape.num_attributes; ++a)
-        repeat_last_code(num_rows, to + a * shape.num_words, shape.num_words);
-      std::memcpy(zones + i * shape.zone_bytes(), std::as_const(*tree.arena).zone_map(leaf),
-                  shape.zone_bytes());
+        repeat_last_code(num_rows, to + a * num_words, num_words);
+      std::memcpy(zones + i * zone_bytes_of(shape), std::as_const(*tree.arena).zone_map(leaf),
+                  zone_bytes_of(shape));
     }
   });
 }

@@ -50,17 +50,11 @@ class CodeTable {
 // In memory. Reads every leaf, in the caller's arena. Throws what reading throws.
 std::unique_ptr<CodeTable> make_code_table(const Snapshot& tree);
 
-// Where a table keeps what is known of a leaf.
-struct CodeTableShape {
-  explicit CodeTableShape(const Snapshot& tree);
-
-  std::size_t num_attributes, num_words, value_bytes;
-  std::size_t leaf_codes() const {
-    return num_attributes * num_words;
-  }  // words of 16 bits: [num_attributes][num_words]
-  // Of the values' type: [kZoneVectors][num_attributes]
-  std::size_t zone_bytes() const { return kZoneVectors * num_attributes * value_bytes; }
-};
+// The bytes of a leaf's zone maps: [kZoneVectors][num_attributes] of the values' type. Its codes are LeafShape::code_words()
+// words of 16 bits, [num_attributes][num_code_words].
+inline std::size_t zone_bytes_of(const LeafShape& shape) {
+  return kZoneVectors * shape.zone_vector_bytes();
+}
 
 // Writes the codes, the zones and the smallest ids of these leaves, one after the other. Behind the last row of a leaf its
 // codes repeat.

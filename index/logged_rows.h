@@ -36,6 +36,11 @@ struct LoggedRows {
   }
 };
 
+// The tree of a version that has one, else of its base.
+inline const Snapshot& base_tree_of(const Snapshot& version) {
+  return version.logged == nullptr ? version : *version.logged->base;
+}
+
 // Where a row of a version is, which may be one with LoggedRows.
 struct RowPlace {
   const Snapshot& tree;

@@ -295,7 +295,7 @@ SearchResult search_shards(const ShardState& state, const Query& query, const Se
 bool prefers_together(const ShardState& state, std::size_t num_queries, const SearchOptions& options) {
   return options.engine == Engine::automatic &&
          std::ranges::any_of(state.snapshots, [&](const std::shared_ptr<const Snapshot>& shard) {
-           return prefers_walk(shard->logged == nullptr ? *shard : *shard->logged->base, num_queries);
+           return prefers_walk(base_tree_of(*shard), num_queries);
          });
 }
 

@@ -35,23 +35,24 @@ class DeviceCodeTable final : public cpu::CodeTable {
   DeviceCodeTable(const Snapshot& tree, int device)
       : CodeTable(tree),
         device_(device),
-        shape_(tree),
+        shape_(tree.leaf_shape()),
         value_type_(tree.value_type),
         leaves_(tree.order().leaves),
         min_ids_(leaves_.size()),
-        codes_(leaves_.size() * shape_.leaf_codes()),
-        zones_(leaves_.size() * shape_.zone_bytes()),
+        codes_(leaves_.size() * shape_.code_words()),
+        zones_(leaves_.size() * cpu::zone_bytes_of(shape_)),
         found_(leaves_.size()),
         bounds_(leaves_.size()),
         count_(1) {
-    std::vector<std::uint16_t> codes(std::min(kLeavesAtOnce, leaves_.size()) * shape_.leaf_codes());
-    std::vector<std::byte> zones(std::min(kLeavesAtOnce, leaves_.size()) * shape_.zone_bytes());
+    std::vector<std::uint16_t> codes(std::min(kLeavesAtOnce, leaves_.size()) * shape_.code_words());
+    std::vector<std::byte> zones(std::min(kLeavesAtOnce, leaves_.size()) * cpu::zone_bytes_of(shape_));
     for (std::size_t first = 0; first < leaves_.size(); first += kLeavesAtOnce) {
       const std::size_t count = std::min(kLeavesAtOnce, leaves_.size() - first);
       cpu::read_codes(tree, std::span(leaves_).subspan(first, count), codes.data(), zones.data(),
                       min_ids_.data() + first);
-      copy(codes_.data() + first * shape_.leaf_codes(), codes.data(), count * shape_.leaf_codes());
-      copy(zones_.data() + first * shape_.zone_bytes(), zones.data(), count * shape_.zone_bytes());
+      copy(codes_.data() + first * shape_.code_words(), codes.data(), count * shape_.code_words());
+      copy(zones_.data() + first * cpu::zone_bytes_of(shape_), zones.data(),
+           count * cpu::zone_bytes_of(shape_));
       stream_.synchronize();
     }
   }
@@ -62,7 +63,7 @@ class DeviceCodeTable final : public cpu::CodeTable {
     const std::lock_guard lock(mutex_);
     const CodeTableRef table = {codes_.data(), zones_.data(), static_cast<std::uint32_t>(leaves_.size()),
                                 static_cast<std::uint32_t>(shape_.num_attributes),
-                                static_cast<std::uint32_t>(shape_.num_words)};
+                                static_cast<std::uint32_t>(num_code_words(shape_.leaf_rows))};
     const ReachingLeaves to = {found_.data(), bounds_.data(), count_.data()};
     cuda::check(cudaMemsetAsync(count_.data(), 0, count_.size_bytes(), stream_.get()));
     const unsigned multiprocessors = cuda::num_multiprocessors_of(device_);
@@ -104,7 +105,7 @@ class DeviceCodeTable final : public cpu::CodeTable {
   }
 
   const int device_;
-  const cpu::CodeTableShape shape_;
+  const LeafShape shape_;
   const ValueType value_type_;
   const std::vector<std::uint32_t> leaves_;
   std::vector<std::int64_t> min_ids_;
