@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "culmen/device.h"
+#include "tests/field_trial.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
 
@@ -27,6 +28,13 @@ bool is_copy_of(const auto& on_device, const Index& index) {
       .weights = std::vector<double>(index.info().attributes.size()), .k = 1, .missing = Missing::fill};
   any.weights[0] = 0x1p-500;  // of no value is the score too large
   return on_device && on_device->search(any).snapshot == index.search(any).snapshot;
+}
+
+// Whether an index of a FieldTrial can be copied. If not, copies are given up: one that follows it would be refused.
+bool can_have_copies(const Index& index, auto&... copies) {
+  if (FieldTrial::can_be_copied(index)) return true;
+  (copies.reset(), ...);
+  return false;
 }
 
 // One table, an index of it on the GPU and queries with the oracle's answers.

@@ -160,7 +160,7 @@ TEST(Shards, ShareBoundsOfSlowQueries) {
 class ShardChecks {
  public:
   std::string check(const Index& index, const FieldOracle& oracle, Random& random) {
-    if (!FieldTrial::can_be_copied(index)) return "";
+    if (!can_have_copies(index, group_)) return "";
     if (!is_copy_of(group_, index)) group_ = index.to_devices(devices_of(3), {.layout = DeviceLayout::shard});
     for (int q = 0; q < 6; ++q) {
       const Query query = random_field_query(random, oracle, random.chance(0.1), true);

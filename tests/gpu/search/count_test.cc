@@ -125,7 +125,7 @@ TEST(DeviceRanks, AreThoseOfTheCpuThroughALife) {
     FieldTrial trial(
         seed,
         [&](const Index& index, const FieldOracle& oracle, Random& random) -> std::string {
-          if (!FieldTrial::can_be_copied(index)) return "";
+          if (!can_have_copies(index, copy, parts)) return "";
           if (!is_copy_of(copy, index)) {
             copy = index.to_device();
             parts = parts_of(index, 2);

@@ -25,7 +25,7 @@ namespace {
 class DeviceChecks {
  public:
   std::string check(const Index& index, const FieldOracle& oracle, Random& random) {
-    if (!FieldTrial::can_be_copied(index)) return "";
+    if (!can_have_copies(index, copy_)) return "";
     if (!is_copy_of(copy_, index)) {
       memory_ = random.pick({DeviceMemory::device, DeviceMemory::device, DeviceMemory::host,
                              DeviceMemory::managed, DeviceMemory::compressed});

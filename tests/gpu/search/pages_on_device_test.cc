@@ -57,7 +57,7 @@ Query random_page(const Index& index, const FieldOracle& oracle, Random& random)
 class PageChecks {
  public:
   std::string check(const Index& index, const FieldOracle& oracle, Random& random) {
-    if (!FieldTrial::can_be_copied(index)) return "";
+    if (!can_have_copies(index, copy_, parts_)) return "";
     if (!is_copy_of(copy_, index)) {
       copy_ = index.to_device({.memory = random.pick({DeviceMemory::device, DeviceMemory::host}),
                                .resident = random.chance(0.3)});
