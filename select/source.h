@@ -10,20 +10,11 @@
 
 #include <cstdint>
 
+#include "base/read_only.h"
 #include "select/rank.h"
 #include "select/selected_row.h"
 
 namespace culmen::select {
-
-// From memory that no kernel writes meanwhile.
-template <typename T>
-CULMEN_HOST_DEVICE T load(const T* from) {
-#ifdef __CUDA_ARCH__
-  return __ldg(from);
-#else
-  return *from;
-#endif
-}
 
 template <typename Source>
 CULMEN_HOST_DEVICE void run_by_rank(const Source& source, std::uint32_t i, typename Source::Rank* ranks) {
@@ -45,7 +36,8 @@ struct Keys64Ids {
   CULMEN_HOST_DEVICE std::uint32_t size() const { return num_rows; }
   CULMEN_HOST_DEVICE Rank rank(std::uint32_t i) const {
     const std::uint64_t at = std::uint64_t{i} * stride;
-    return make_rank(order.ordered(load(keys + at)), ids == nullptr ? std::int64_t{i} : load(ids + at));
+    return make_rank(order.ordered(read_only(keys + at)),
+                     ids == nullptr ? std::int64_t{i} : read_only(ids + at));
   }
   CULMEN_HOST_DEVICE void run(std::uint32_t i, Rank* ranks) const { run_by_rank(*this, i, ranks); }
   CULMEN_HOST_DEVICE void write(Rank rank, SelectedRow& row) const {

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/host_device.h"
+#include "base/read_only.h"
 #include "gpu/mirror/packed_leaf.h"
 
 namespace culmen::gpu {
@@ -29,16 +30,6 @@ template <typename T>
 using ValueOf = typename RowType<T>::Value;
 template <typename T>
 inline constexpr bool kIsPacked = !std::is_same_v<T, ValueOf<T>>;
-
-// What no kernel writes while this one runs.
-template <typename T>
-CULMEN_HOST_DEVICE T read_only(const T* from) {
-#ifdef __CUDA_ARCH__
-  return __ldg(from);
-#else
-  return *from;
-#endif
-}
 
 template <typename T>
 struct LeafColumns {

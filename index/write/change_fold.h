@@ -33,13 +33,14 @@ class ChangeFold {
   // Whether an id is in the index after the changes. nullopt: no change names it.
   std::optional<bool> is_there(std::int64_t id) const;
   std::int64_t next_id() const { return next_id_; }
-  // Inserted and removed rows, which determine the memory used.
-  std::size_t num_steps() const { return num_steps_; }
+  // Returns true if it takes so much memory that the sum is to be applied.
+  bool is_full() const { return num_steps_ >= kMostSteps; }
 
   // The sum of all changes. Cost: a copy of the rows that remain.
   Change fold() const;
 
  private:
+  static constexpr std::size_t kMostSteps = 1 << 20;
   static constexpr std::uint32_t kNoChange = ~std::uint32_t{0};
   struct IdState {
     bool was_there;
@@ -57,7 +58,7 @@ class ChangeFold {
   std::int64_t next_id_;
   std::function<bool(std::int64_t)> contains_;
   std::vector<Change> changes_;
-  std::size_t num_steps_ = 0;
+  std::size_t num_steps_ = 0;  // inserted and removed rows
   IdTable<IdState> states_;
 };
 

@@ -10,18 +10,14 @@
 #include "base/lock_isolated.h"
 #include "base/with_threads.h"
 #include "culmen/error.h"
-#include "index/write/beside_writer.h"
 #include "index/write/normalize.h"
 #include "index/write/reload.h"
-#include "index/write/tree_writer.h"
 
 namespace culmen {
 namespace {
 
 // A batch of so many rows is not logged: writing a snapshot at once is cheaper than writing the rows to the log first.
 constexpr std::size_t kUnloggedRows = 1'000'000;
-constexpr std::size_t kFoldedSteps = 1 << 20;  // changed rows of the log that are applied at once
-constexpr std::uint64_t kPendingBytes = 1 << 20;
 constexpr std::uint64_t kMemoryOfRebuilding = std::uint64_t{32} << 20;
 
 // Of a writer's limit, one part is for what it reads, the other for what batches change beside it.
@@ -30,13 +26,13 @@ constexpr std::uint64_t kPartsOfLimit = 2;
 // A map of ids takes as long to make as so many passes over the ids. A pass over few rows is faster than a search.
 constexpr std::uint64_t kPassesOfMap = 64, kRowsForMap = 1 << 16;
 
-}  // namespace
+std::vector<std::vector<std::byte>> encoded(const std::vector<GroupWriter::Applied>& applied) {
+  std::vector<std::vector<std::byte>> bodies;
+  for (const GroupWriter::Applied& one : applied) bodies.push_back(encode(one.change));
+  return bodies;
+}
 
-struct LiveIndex::Applied {
-  CommitRequest* request;
-  Change change;
-  std::uint64_t version;
-};
+}  // namespace
 
 LiveIndex::LiveIndex(std::shared_ptr<const Snapshot> first)
     : published_(std::make_shared<Published>(first)), newest_(std::move(first)), keeps_beside_(false) {}
@@ -77,7 +73,9 @@ void LiveIndex::load() {
   } while (info.superseded);
   recovery_ = {info.num_batches, info.dropped_bytes, info.dropped_from};
   if (info.num_batches > 0) newest_ = version_after_log(newest_->version + info.num_batches);
-  if (options_.writable) checkpointer_.emplace(*store_);
+  if (!options_.writable) return;
+  log_.emplace(*store_, options_.durability);
+  checkpointer_.emplace(*store_);
 }
 
 // Of the snapshot that was just read.
@@ -96,7 +94,7 @@ storage::Store::UseBatch LiveIndex::replayer() {
     if (beside_) return;
     // The first rows alone determine the stand-ins.
     const bool may_be_first = writer_->current().stand_ins.empty();
-    if (may_be_first || logged_->num_steps() >= kFoldedSteps) apply_logged();
+    if (may_be_first || logged_->is_full()) apply_logged();
   };
 }
 
@@ -135,11 +133,7 @@ void LiveIndex::apply_logged() {
 VersionWriter& LiveIndex::writer() {
   if (writer_ != nullptr) return *writer_;
   if (!options_.writable) newest_->require_no_memory_limit();
-  if (newest_->logged != nullptr || newest_->has_memory_limit()) {
-    writer_ = std::make_unique<BesideWriter>(newest_);
-  } else {
-    writer_ = std::make_unique<TreeWriter>(newest_);
-  }
+  writer_ = make_writer(newest_);
   return *writer_;
 }
 
@@ -245,7 +239,7 @@ void LiveIndex::make_id_map(const Snapshot& snapshot) {
 // ---- Changes
 
 void LiveIndex::require_writable() const {
-  if (!failure_.empty()) throw IoError(failure_);
+  if (log_) log_->require_no_failure();
   if (is_in_memory()) return;
   if (!options_.writable)
     throw InvalidArgument(directory_ + " was opened to read: open it as writable to change it");
@@ -269,121 +263,35 @@ void LiveIndex::check(const WriteBatch& batch, const WriteOptions& options) {
   });
 }
 
-// Returns true if a request for `expected` was committed before. Throws if the index is at another version.
-bool LiveIndex::is_repeated(std::uint64_t version, std::uint64_t expected) const {
-  if (version == expected) return false;
-  if (version == expected + 1) return true;
-  throw InvalidArgument((is_in_memory() ? "the index" : directory_) + " is at version " +
-                        std::to_string(version) + ", and the batch expects version " +
-                        std::to_string(expected));
-}
-
 // Never throws: each request gets its result or its error.
 void LiveIndex::commit_locked(std::span<CommitRequest* const> group) {
   const FloatingPointScope floating_point;
-  std::vector<Applied> applied;
+  GroupWriter written(newest_, writer_, is_in_memory() ? "the index" : directory_);
   try {
     require_writable();
     with_threads(options_.num_threads, [&] {
       if (is_merge_due()) merge();
-      if (apply_together(group, applied)) return;
-      for (CommitRequest* request : group) apply(*request, false, applied);
+      written.apply(group);
     });
-    if (!applied.empty()) commit_applied(applied);
+    if (!written.applied().empty()) commit_applied(written.applied());
     for (CommitRequest* request : group)
       if (request->result.version == 0) request->result.version = newest_->version;  // it changed nothing
   } catch (...) {
     writer_.reset();
-    unapplied_.reset();
     for (CommitRequest* request : group)
       if (!request->error) request->error = std::current_exception();
   }
 }
 
-// A leaf or a node that several batches change is then copied once. Returns false if there is one batch alone, or if the tree
-// refused them: applied one by one, those that can be are.
-bool LiveIndex::apply_together(std::span<CommitRequest* const> group, std::vector<Applied>& applied) {
-  if (group.size() == 1) return false;
-  try {
-    for (CommitRequest* request : group) apply(*request, true, applied);
-    apply_unapplied();
-    return true;
-  } catch (...) {
-    applied.clear();
-    apply_again(applied);
-    for (CommitRequest* request : group) {
-      request->result = {};
-      request->error = nullptr;
-    }
-    return false;
-  }
-}
-
-void LiveIndex::apply(CommitRequest& request, bool is_in_group, std::vector<Applied>& applied) {
-  // A filter has to see what the batches before it have changed.
-  if (!applied.empty() && has_filter(request.batch)) {
-    apply_unapplied();
-    static_cast<void>(writer_->finish_version(applied.back().version));
-  }
-  try {
-    const std::uint64_t before = newest_->version + applied.size();
-    const std::optional<std::uint64_t>& expected = request.options.expected_version;
-    if (expected && is_repeated(before, *expected)) {
-      request.result = {.version = before, .repeated = true};
-      return;
-    }
-    const ChangeFold* const unapplied = unapplied_ ? &*unapplied_ : nullptr;
-    NormalizedBatch batch = normalize(request.batch, request.options, writer(), BatchIds::given, unapplied);
-    request.result = batch.result;
-    if (batch.change.changes_nothing(unapplied != nullptr ? unapplied->next_id()
-                                                          : writer().current().next_id))
-      return;
-    const std::uint64_t version = before + 1;
-    applied.push_back({&request, std::move(batch.change), version});
-    apply_now_or_later(applied.back().change, is_in_group);
-    request.result.version = version;
-  } catch (...) {
-    request.error = std::current_exception();
-    if (applied.empty() || applied.back().request != &request) return;
-    applied.pop_back();
-    apply_again(applied);
-  }
-}
-
-// At once, or with others of the group. Not the first rows, which alone determine the stand-ins, and not where texts are ids: to
-// give them numbers takes the tree.
-void LiveIndex::apply_now_or_later(const Change& change, bool is_in_group) {
-  const Snapshot& current = writer().current();
-  const bool waits = is_in_group && !current.stand_ins.empty() && current.id_type != IdType::text;
-  if (!waits) return writer().apply(change);
-  if (!unapplied_) unapplied_.emplace(current.leaf_shape(), current.next_id, nullptr, current.fields);
-  unapplied_->add(change);
-  if (unapplied_->num_steps() >= kFoldedSteps) apply_unapplied();
-}
-
-void LiveIndex::apply_unapplied() {
-  if (!unapplied_) return;
-  writer().apply(unapplied_->fold());
-  unapplied_.reset();
-}
-
-// Replaces a tree that failed in the middle of a batch, and repeats the batches before it.
-void LiveIndex::apply_again(std::vector<Applied>& applied) {
-  writer_.reset();
-  unapplied_.reset();
-  for (const Applied& before : applied) writer().apply(before.change);
-}
-
 // Makes the batches durable, as far as the options ask for it, and then visible.
-void LiveIndex::commit_applied(const std::vector<Applied>& applied) {
-  const bool is_large = std::any_of(applied.begin(), applied.end(), [](const Applied& one) {
-    return one.change.num_rows() >= kUnloggedRows;
-  });
+void LiveIndex::commit_applied(const std::vector<GroupWriter::Applied>& applied) {
+  const bool is_large = std::ranges::any_of(
+      applied, [](const GroupWriter::Applied& one) { return one.change.num_rows() >= kUnloggedRows; });
   // Before logging: this may run out of memory, and a logged batch must not be reported as failed.
   std::shared_ptr<const Snapshot> next = writer_->finish_version(applied.back().version);
-  if (store_ != nullptr && is_large)
+  if (log_ && is_large)
     return replace(next->logged == nullptr ? next : load_anew(*next, directory_of_merges()));
-  if (store_ != nullptr) log(applied);
+  if (log_) log_->add(encoded(applied));
   publish(std::move(next));
   consider_checkpoint();
 }
@@ -393,75 +301,17 @@ void LiveIndex::publish(std::shared_ptr<const Snapshot> next) {
   published_->set(newest_);
 }
 
-void LiveIndex::log(const std::vector<Applied>& applied) {
-  const std::size_t num_before = pending_.size(), bytes_before = pending_bytes_;
-  try {
-    for (const Applied& one : applied) {
-      pending_.push_back(encode(one.change));
-      pending_bytes_ += pending_.back().size();
-    }
-    const bool waits = options_.durability == Durability::batch && pending_bytes_ < kPendingBytes;
-    if (!waits) write_pending();
-  } catch (const std::bad_alloc&) {
-    // Drops these batches, which fail, and keeps those before, which were acknowledged.
-    pending_.resize(num_before);
-    pending_bytes_ = bytes_before;
-    throw;
-  }
-  if (options_.durability == Durability::sync) return sync();
-  has_unflushed_ = true;
-}
-
-void LiveIndex::sync() {
-  try {
-    store_->sync();
-  } catch (const IoError& error) {
-    stop(error.what());
-  }
-  has_unflushed_ = false;
-}
-
-std::vector<storage::LogRecord> LiveIndex::pending_records(std::uint64_t last_version) const {
-  std::vector<storage::LogRecord> records;
-  for (const std::vector<std::byte>& body : pending_)
-    records.push_back({last_version + records.size() + 1, body});
-  return records;
-}
-
-void LiveIndex::write_pending() {
-  if (pending_.empty()) return;
-  try {
-    store_->append(pending_records(store_->last_version()));
-  } catch (const IoError& error) {
-    stop(error.what());
-  }
-  pending_.clear();
-  pending_bytes_ = 0;
-}
-
-// After an I/O error the contents of the disk are unknown until the next open reads them.
-void LiveIndex::stop(const std::string& why) {
-  failure_ = why + "; the index accepts no more changes until it is opened again";
-  throw IoError(failure_);
-}
-
 // Publishes a version that bypassed the log.
 void LiveIndex::replace(std::shared_ptr<const Snapshot> next) {
   checkpointer_->wait();
-  write_pending();  // if store_->replace() fails, only the new version is missing
-  try {
-    store_->replace(*next);
-  } catch (const IoError& error) {
-    stop(error.what());
-  }
-  has_unflushed_ = false;
+  log_->replace(*next);
   checkpointer_->reschedule();
   publish(std::move(next));
   if (!is_limited()) return;
   try {
     go_on_from_files();
   } catch (const Error& error) {
-    stop(error.what());
+    log_->fail(error.what());
   }
 }
 
@@ -543,9 +393,7 @@ void LiveIndex::flush() {
 
 void LiveIndex::flush_locked() {
   require_writable();
-  if (is_in_memory()) return;
-  write_pending();
-  sync();
+  if (log_) log_->flush();
 }
 
 void LiveIndex::compact(const std::filesystem::path& temp_directory) {
@@ -555,7 +403,7 @@ void LiveIndex::compact(const std::filesystem::path& temp_directory) {
         with_threads(options_.num_threads, [&] { return rebuilt(temp_directory); });
     fresh->version = newest_->version + 1;
     writer_.reset();
-    if (store_ != nullptr) return replace(fresh);
+    if (log_) return replace(fresh);
     publish(fresh);
   });
 }
@@ -588,7 +436,7 @@ void LiveIndex::close() {
 
 // A checkpoint instead of the log, for whoever opens the index next.
 void LiveIndex::shorten_log() {
-  if (!checkpointer_ || !failure_.empty()) return;
+  if (!checkpointer_ || log_->has_failed()) return;
   try {
     checkpointer_->wait();
     if (!checkpointer_->is_due_at_close()) return;
@@ -605,13 +453,7 @@ void LiveIndex::close_locked() {
   checkpointer_.reset();
   writer_.reset();
   const std::unique_ptr<storage::Store> store = std::move(store_);
-  if (!options_.writable || store == nullptr) return;
-  if (!failure_.empty()) {
-    if (!has_unflushed_) return;
-    throw IoError(failure_ + ". Changes that had not been flushed may be lost");
-  }
-  if (!pending_.empty()) store->append(pending_records(store->last_version()));
-  store->close();
+  if (log_ && store != nullptr) log_->close();
 }
 
 }  // namespace culmen

@@ -30,7 +30,9 @@
 #include "index/write/change_fold.h"
 #include "index/write/checkpointer.h"
 #include "index/write/commit_queue.h"
+#include "index/write/group_writer.h"
 #include "index/write/log_beside.h"
+#include "index/write/log_writer.h"
 #include "index/write/version_writer.h"
 
 namespace culmen {
@@ -76,8 +78,6 @@ class LiveIndex {
   bool has_id_map(const Snapshot& snapshot);
 
  private:
-  struct Applied;
-
   bool is_in_memory() const { return file_system_ == nullptr; }
   void require_writable() const;
   void load();
@@ -97,12 +97,6 @@ class LiveIndex {
   // Under writer_mutex_.
   void commit_locked(std::span<CommitRequest* const> group);
   void flush_locked();
-  bool is_repeated(std::uint64_t version, std::uint64_t expected) const;
-  bool apply_together(std::span<CommitRequest* const> group, std::vector<Applied>& applied);
-  void apply(CommitRequest& request, bool is_in_group, std::vector<Applied>& applied);
-  void apply_now_or_later(const Change& change, bool is_in_group);
-  void apply_unapplied();
-  void apply_again(std::vector<Applied>& applied);
   std::shared_ptr<Snapshot> rebuilt(const std::filesystem::path& temp_directory);
   bool is_limited() const { return options_.writable && options_.max_memory != kUnlimitedMemory; }
   std::uint64_t part_of_limit() const;
@@ -112,17 +106,12 @@ class LiveIndex {
   void merge();
   void go_on_from_files();
   void write_snapshot();
-  void commit_applied(const std::vector<Applied>& applied);
-  void log(const std::vector<Applied>& applied);
-  std::vector<storage::LogRecord> pending_records(std::uint64_t last_version) const;
-  void write_pending();
-  void sync();
+  void commit_applied(const std::vector<GroupWriter::Applied>& applied);
   void publish(std::shared_ptr<const Snapshot> next);
   void replace(std::shared_ptr<const Snapshot> next);
   void consider_checkpoint();
   void shorten_log();
   void close_locked();
-  [[noreturn]] void stop(const std::string& why);
 
   storage::FileSystem* file_system_ = nullptr;
   std::string directory_;
@@ -140,17 +129,13 @@ class LiveIndex {
   std::shared_ptr<const Snapshot> newest_;  // the published version
   std::unique_ptr<VersionWriter> writer_;   // continues from newest_; made on first use
   std::optional<ChangeFold> logged_;        // batches of the log that the writer has not applied yet
-  std::optional<ChangeFold> unapplied_;     // the same of a group of batches
   std::optional<LogBeside> beside_;         // instead of the writer, where the log is read beside the tree
   bool keeps_beside_;                       // whether there may be such
   std::unique_ptr<storage::Store> store_;
-  std::optional<Checkpointer> checkpointer_;  // of a writable store
+  std::optional<LogWriter> log_;  // of a writable store, as the next
+  std::optional<Checkpointer> checkpointer_;
   bool is_closed_ = false;
-  bool is_moved_ = false;       // a reader's directory was replaced by another, which is not loaded yet
-  bool has_unflushed_ = false;  // changes were acknowledged since the last sync
-  std::string failure_;         // why no more changes are accepted
-  std::vector<std::vector<std::byte>> pending_;  // Durability::batch: bodies not written to the log yet
-  std::uint64_t pending_bytes_ = 0;
+  bool is_moved_ = false;  // a reader's directory was replaced by another, which is not loaded yet
 };
 
 }  // namespace culmen
