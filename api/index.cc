@@ -364,6 +364,7 @@ IndexInfo info_of(const Snapshot& s) {
   info.data_bytes = s.num_rows * (s.attributes.size() * s.value_bytes() + sizeof(std::int64_t));
   info.overhead_bytes = s.tree_bytes() - info.data_bytes;
   info.code_bytes = s.num_leaves * s.leaf_shape().code_words() * sizeof(std::uint16_t);
+  if (s.arena != nullptr) info.num_reads = s.arena->num_reads();
   info.next_id = shown_next_id(s);
   info.rounded_values = s.rounded_values;
   if (s.index_uuid != Uuid{}) info.uuid = hex_of(s.index_uuid);

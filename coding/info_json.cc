@@ -92,7 +92,8 @@ Json info_json(const IndexInfo& info, const Schema& schema, const RecoveryInfo& 
                {"height", info.height},
                {"data_bytes", info.data_bytes},
                {"overhead_bytes", info.overhead_bytes},
-               {"code_bytes", info.code_bytes}};
+               {"code_bytes", info.code_bytes},
+               {"reads", info.num_reads}};
   if (!shards.empty()) json["shards"] = shards_json(shards);
   return json;
 }

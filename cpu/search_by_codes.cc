@@ -37,7 +37,7 @@ class FirstReads : public SearchMonitor {
 };
 
 // How many leaves are on their way from files while one is looked at.
-constexpr std::size_t kLeavesAhead = 16;
+constexpr std::size_t kReadsAhead = 16;
 // Fewer do not justify waking another thread.
 constexpr std::size_t kLeavesOfAThread = 8;
 
@@ -56,7 +56,7 @@ std::vector<Hit> visit_leaves(const Snapshot& tree, ResolvedQuery query,
   const auto ask_for = [&](std::size_t i) {
     if (i < leaves.size()) tree.arena->will_touch(SlotKind::leaf, leaves[i].leaf);
   };
-  for (std::size_t i = 0; i < kLeavesAhead; ++i) ask_for(i);
+  for (std::size_t i = 0; i < kReadsAhead; ++i) ask_for(i);
   const auto num_threads = std::min(static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()),
                                     leaves.size() / kLeavesOfAThread + 1);
   tbb::parallel_for(std::size_t{0}, num_threads, [&](std::size_t) {
@@ -64,7 +64,7 @@ std::vector<Hit> visit_leaves(const Snapshot& tree, ResolvedQuery query,
     ReadSession session(tree);
     for (std::size_t i = next++; i < leaves.size(); i = next++) {
       look_at(watch);
-      ask_for(i + kLeavesAhead);
+      ask_for(i + kReadsAhead);
       session.rest();
       static_cast<void>(tree.leaf(leaves[i].leaf));  // reads it
       const std::lock_guard lock(mutex);

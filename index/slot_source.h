@@ -54,6 +54,9 @@ class SlotSource {
   // Null: what was read stays.
   SlotCache* cache() const { return cache_.get(); }
 
+  // Slots read so far, each as often as it was read.
+  std::uint64_t num_reads() const { return num_reads_.load(std::memory_order_relaxed); }
+
   // Each throws FormatError or IoError, which names the file, if the slot cannot be read or is damaged.
   void require_leaf(std::size_t leaf) {
     if (!has_all())
@@ -122,10 +125,15 @@ class SlotSource {
  private:
   template <typename Read>
   void require(SlotKind kind, std::size_t slot, SlotsRead& slots, const Read& read) {
+    const auto counted = [&] {
+      const std::uint64_t bytes = read();
+      num_reads_.fetch_add(1, std::memory_order_relaxed);
+      return bytes;
+    };
     if (cache_ == nullptr) {
-      slots.require(slot, read);
+      slots.require(slot, counted);
     } else {
-      cache_->require(kind, slot, slots, read);
+      cache_->require(kind, slot, slots, counted);
     }
   }
   static bool is_beside(const SlotsRead& slots, std::size_t slot) {
@@ -136,6 +144,7 @@ class SlotSource {
   SlotsRead leaves_, labels_, fields_, texts_, nodes_;
   std::mutex all_mutex_;
   std::atomic<bool> has_all_ = false;
+  std::atomic<std::uint64_t> num_reads_ = 0;
   std::unique_ptr<SlotCache> cache_;
 };
 

@@ -391,6 +391,7 @@ IndexInfo ShardedIndex::info(Scale scale) const {
     whole.data_bytes += part.data_bytes;
     whole.overhead_bytes += part.overhead_bytes;
     whole.code_bytes += part.code_bytes;
+    whole.num_reads += part.num_reads;
     whole.next_id = std::max(whole.next_id, part.next_id);
     whole.rounded_values += part.rounded_values;
     whole.compact_advised = whole.compact_advised || part.compact_advised;

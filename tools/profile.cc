@@ -50,7 +50,7 @@ void print_summary(std::span<const SearchResult> results) {
       engine_names(results));
 }
 
-void print_profile(std::span<const SearchResult> results, double elapsed_us) {
+void print_profile(std::span<const SearchResult> results, std::uint64_t num_reads, double elapsed_us) {
   if (results.empty()) return;
   say("leaves visited   {}\n", whole(mean(results, &SearchStats::leaves_visited)));
   say("rows by codes    {}\n", whole(mean(results, &SearchStats::rows_by_codes)));
@@ -64,6 +64,7 @@ void print_profile(std::span<const SearchResult> results, double elapsed_us) {
     say("ids looked up    {}, {} of {} by the map of ids\n", whole(ids),
         std::ranges::count_if(results, [](const SearchResult& result) { return result.stats.by_id_map; }),
         results.size());
+  if (num_reads > 0) say("read from files  {} leaves and nodes, by all queries\n", grouped(num_reads));
   say("time of all      {}\n", in_time(elapsed_us));
 }
 

@@ -270,6 +270,7 @@ void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, b
   }
   // Predictions are for a warm index.
   if (arguments.profile) static_cast<void>(search(index, queries, options, arguments, quiet));
+  const std::uint64_t reads_before = arguments.profile ? index.info().num_reads : 0;
   const auto start = std::chrono::steady_clock::now();
   const std::vector<SearchResult> results = search(index, queries, options, arguments, quiet);
   const double elapsed = microseconds_since(start);
@@ -280,10 +281,12 @@ void answer_query(const AnyIndex& index, QueryArguments arguments, bool quiet, b
                 chosen_format(arguments), out, quiet);
   out.finish();
   if (arguments.profile) {
-    print_profile(results, elapsed);
+    const std::uint64_t num_reads = info.num_reads - reads_before;
+    print_profile(results, num_reads, elapsed);
     SearchOptions planned = options;
     if (queries.size() > 1) planned.num_threads = 1;  // a batch searches each query on one thread
-    if (index.sharded() == nullptr) print_prediction(index.columns(), queries, results, planned);
+    if (index.sharded() == nullptr && num_reads == 0)
+      print_prediction(index.columns(), queries, results, planned);
   }
   if (arguments.profile || (stdout_is_terminal() && !quiet)) print_summary(results);
 }

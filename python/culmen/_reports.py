@@ -79,6 +79,7 @@ class IndexInfo:
     data_bytes: int  #: attributes and ids
     overhead_bytes: int  #: tree, bounds, bookkeeping and empty slots
     code_bytes: int  #: codes (quantized values), in memory only and not counted above
+    num_reads: int  #: leaves and nodes read since the files were opened, if only what is touched is read
     next_id: int  #: what the next row without an id would get; 0 where none is assigned, as ids are uint64
     rounded_values: int  #: values changed by value_type="float32"
     uuid: str  #: of an index in a directory; else empty, also of one in shards
@@ -122,6 +123,7 @@ _SUMS = (
     "data_bytes",
     "overhead_bytes",
     "code_bytes",
+    "num_reads",
     "rounded_values",
     "version",
 )

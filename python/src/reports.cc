@@ -72,6 +72,7 @@ nb::dict report(const IndexInfo& info) {
   out["data_bytes"] = info.data_bytes;
   out["overhead_bytes"] = info.overhead_bytes;
   out["code_bytes"] = info.code_bytes;
+  out["num_reads"] = info.num_reads;
   out["next_id"] = info.next_id;
   out["rounded_values"] = info.rounded_values;
   out["uuid"] = info.uuid;

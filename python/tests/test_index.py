@@ -400,6 +400,10 @@ def test_reads_what_the_codes_of_all_rows_say(tmp_path):
         assert found.scores.tobytes() == expected.scores.tobytes()
         assert found.stats.rows_by_codes >= 40_000
         assert found.stats.leaves_visited < plain.search(weights, 10).stats.leaves_visited / 2
+    assert 0 == whole.info.num_reads < plain.info.num_reads
+    before = plain.info.num_reads
+    visited = plain.search(weights, 10).stats.leaves_visited
+    assert visited <= plain.info.num_reads - before <= 3 * visited  # and nodes
     with pytest.raises(culmen.InvalidArgument, match="for readers"):
         culmen.Index.open(directory, max_memory=1, codes="memory", writable=True)
     with pytest.raises(culmen.InvalidArgument, match="limit of memory"):

@@ -603,6 +603,10 @@ class QueryTest(Case):
         self.assertIn("engine scan", err)
         self.assertIn("leaves visited", err)
         self.assertRegex(err, r"predicted  .*, measured .* x\)")
+        self.assertNotIn("read from files", err)
+        _, err = self.culmen("query", "index", "-w", "rating=1", "--max-memory", "1", "--profile")
+        self.assertIn("read from files  1 leaves and nodes", err)
+        self.assertNotIn("predicted", err)
 
     def test_answers_are_all_that_stdout_and_nothing_that_stderr_gets(self):
         self.build_hotels()
