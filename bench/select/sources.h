@@ -7,6 +7,7 @@
 #include <cstring>
 #include <variant>
 
+#include "base/read_only.h"
 #include "bench/select/columns.h"
 #include "select/source.h"
 
@@ -29,7 +30,9 @@ struct Keys32 {
 
   static bool has_ids() { return false; }
   CULMEN_HOST_DEVICE std::uint32_t size() const { return num_rows; }
-  CULMEN_HOST_DEVICE Rank rank(std::uint32_t i) const { return make_rank(order.ordered(load(keys + i)), i); }
+  CULMEN_HOST_DEVICE Rank rank(std::uint32_t i) const {
+    return make_rank(order.ordered(read_only(keys + i)), i);
+  }
 #ifdef __CUDACC__
   __device__ void run(std::uint32_t i, Rank* ranks) const {
     const uint4 four = __ldcs(reinterpret_cast<const uint4*>(keys + i));
@@ -59,9 +62,10 @@ struct Keys32Ids {
   CULMEN_HOST_DEVICE std::uint32_t size() const { return num_rows; }
   CULMEN_HOST_DEVICE Rank rank(std::uint32_t i) const {
     const std::uint64_t at = std::uint64_t{i} * stride;
-    const std::uint64_t first = order.ordered(load(keys + at));
-    const std::uint32_t second = second_keys == nullptr ? 0 : second_order.ordered(load(second_keys + at));
-    return make_rank(first << 32 | second, ids == nullptr ? std::int64_t{i} : load(ids + at));
+    const std::uint64_t first = order.ordered(read_only(keys + at));
+    const std::uint32_t second =
+        second_keys == nullptr ? 0 : second_order.ordered(read_only(second_keys + at));
+    return make_rank(first << 32 | second, ids == nullptr ? std::int64_t{i} : read_only(ids + at));
   }
   CULMEN_HOST_DEVICE void run(std::uint32_t i, Rank* ranks) const { run_by_rank(*this, i, ranks); }
   CULMEN_HOST_DEVICE void write(Rank rank, SelectedRow& row) const {
@@ -84,12 +88,12 @@ struct Scores {
   CULMEN_HOST_DEVICE std::uint32_t size() const { return columns.num_rows; }
   CULMEN_HOST_DEVICE Rank rank(std::uint32_t i) const {
     if (columns.filter != nullptr) {
-      const float value = load(columns.filter + i);
+      const float value = read_only(columns.filter + i);
       if (!(value >= columns.lowest && value <= columns.highest)) return 0;
     }
     double score = 0;
     for (int c = 0; c < columns.num_columns; ++c)
-      score = fma(columns.weights[c], static_cast<double>(load(columns.values[c] + i)), score);
+      score = fma(columns.weights[c], static_cast<double>(read_only(columns.values[c] + i)), score);
     return make_rank(order.ordered(bits_of(score)), std::int64_t{i});
   }
   CULMEN_HOST_DEVICE void run(std::uint32_t i, Rank* ranks) const { run_by_rank(*this, i, ranks); }
