@@ -23,9 +23,9 @@ class GroupWriter {
  public:
   // What became of a request that changes something.
   struct Applied {
-    CommitRequest* request;
+    CommitRequest* request = nullptr;
     Change change;
-    std::uint64_t version;
+    std::uint64_t version = 0;
   };
 
   // `writer` continues from `newest`. After an error it is made anew, and it may be null. `name`: of the index, in errors.

@@ -117,6 +117,8 @@ std::shared_ptr<const Snapshot> LiveIndex::version_after_log(std::uint64_t versi
 
 std::shared_ptr<const Snapshot> LiveIndex::fold() {
   return lock_isolated(writer_mutex_, [&] {
+    // Trees that may be larger than memory follow one that has no rows, and a log cannot be applied to them.
+    if (options_.max_memory != kUnlimitedMemory) return newest_;
     if (newest_->logged != nullptr) publish(load_anew(*newest_));
     beside_.reset();
     keeps_beside_ = false;

@@ -63,7 +63,7 @@ class LiveIndex {
   RecoveryInfo recovery() const;
 
   // For a reader that keeps the log beside the tree (index/write/log_beside.h): makes the newest version one tree, publishes
-  // it, and keeps no log beside a tree from now on. Returns the newest version. Throws as load_anew.
+  // it, and keeps no log beside a tree from now on; not within a limit of memory. Returns the newest version. Throws as load_anew.
   std::shared_ptr<const Snapshot> fold();
 
   // For each of a few ids its row in `snapshot`, or kNowhere, by the writer's map of ids. None: a pass over all ids has to

@@ -450,6 +450,29 @@ TEST(Readers, KeepCodesOfAllRowsWithALimitAlone) {
   }
 }
 
+// A copy makes readers without a limit apply each log to their trees.
+TEST(Readers, FollowAWriterAfterACopyOfNoRows) {
+  Random random(8);
+  const MemoryLimit table(random, 100);
+  Index writer = Index::open(table.directory(), {.writable = true, .durability = Durability::os});
+  writer.erase_where(col("a") <= 1);
+  writer.checkpoint();
+  Index reader = table.open(1);
+  ASSERT_EQ(reader.info().num_rows, 0u);
+  if (num_devices() == 0) {
+    EXPECT_THROW(static_cast<void>(reader.to_device()), CudaError);
+  } else {
+    EXPECT_EQ(reader.to_device().search({.weights = {1, 1, 1}, .k = 1}).hits.size(), 0u);
+  }
+  for (const std::int64_t first : {1'000, 2'000}) {
+    writer.insert(RowTable(random, kSchema, some_rows(random, first, first + 50)).view());
+    if (first == 1'000) writer.checkpoint();
+    EXPECT_EQ(reader.refresh(), Refreshed::advanced);
+    EXPECT_EQ(limited::difference_of_readers(reader, writer, random), "");
+  }
+  EXPECT_NE(version_of(reader)->logged, nullptr);
+}
+
 TEST(Readers, PlanWithinALimitOfMemory) {
   Random random(7);
   const MemoryLimit table(random, 2'000);
