@@ -1,6 +1,7 @@
 #include "index/write/group_writer.h"
 
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "culmen/error.h"
@@ -14,10 +15,6 @@ std::unique_ptr<VersionWriter> make_writer(const std::shared_ptr<const Snapshot>
   if (newest->logged != nullptr || newest->has_memory_limit()) return std::make_unique<BesideWriter>(newest);
   return std::make_unique<TreeWriter>(newest);
 }
-
-GroupWriter::GroupWriter(const std::shared_ptr<const Snapshot>& newest,
-                         std::unique_ptr<VersionWriter>& writer, std::string name)
-    : newest_(newest), writer_(writer), name_(std::move(name)) {}
 
 void GroupWriter::apply(std::span<CommitRequest* const> group) {
   if (apply_together(group)) return;
@@ -81,7 +78,7 @@ void GroupWriter::apply(CommitRequest& request, bool is_together) {
 bool GroupWriter::is_repeated(std::uint64_t version, std::uint64_t expected) const {
   if (version == expected) return false;
   if (version == expected + 1) return true;
-  throw InvalidArgument(name_ + " is at version " + std::to_string(version) +
+  throw InvalidArgument(std::string(name_) + " is at version " + std::to_string(version) +
                         ", and the batch expects version " + std::to_string(expected));
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "index/snapshot.h"
@@ -29,8 +29,10 @@ class GroupWriter {
   };
 
   // `writer` continues from `newest`. After an error it is made anew, and it may be null. `name`: of the index, in errors.
+  // All three outlive this. Allocates nothing, so that the caller may make it where nothing may throw.
   GroupWriter(const std::shared_ptr<const Snapshot>& newest, std::unique_ptr<VersionWriter>& writer,
-              std::string name);
+              std::string_view name)
+      : newest_(newest), writer_(writer), name_(name) {}
 
   // Each request gets its result, or its error. What it throws is of all of them.
   void apply(std::span<CommitRequest* const> group);
@@ -49,7 +51,7 @@ class GroupWriter {
 
   const std::shared_ptr<const Snapshot>& newest_;
   std::unique_ptr<VersionWriter>& writer_;
-  std::string name_;
+  std::string_view name_;
   std::vector<Applied> applied_;
   std::optional<ChangeFold> waiting_;  // changes that the writer has not got yet
 };

@@ -268,7 +268,7 @@ void LiveIndex::check(const WriteBatch& batch, const WriteOptions& options) {
 // Never throws: each request gets its result or its error.
 void LiveIndex::commit_locked(std::span<CommitRequest* const> group) {
   const FloatingPointScope floating_point;
-  GroupWriter written(newest_, writer_, is_in_memory() ? "the index" : directory_);
+  GroupWriter written(newest_, writer_, is_in_memory() ? "the index" : std::string_view(directory_));
   try {
     require_writable();
     with_threads(options_.num_threads, [&] {
