@@ -95,7 +95,7 @@ class SlotArena {
   bool has_leaf(std::size_t slot) const { return source_ == nullptr || source_->has_leaf(slot); }
   bool has_node(std::size_t slot) const { return source_ == nullptr || source_->has_node(slot); }
 
-  // Slots that were read from files so far.
+  // Leaves and nodes that were read from files so far.
   std::uint64_t num_reads() const { return source_ == nullptr ? 0 : source_->num_reads(); }
   // Whether slots may have to be read from files.
   bool reads_files() const { return source_ != nullptr && !source_->has_all(); }

@@ -54,13 +54,14 @@ class SlotSource {
   // Null: what was read stays.
   SlotCache* cache() const { return cache_.get(); }
 
-  // Slots read so far, each as often as it was read.
+  // Leaves and nodes read so far, each as often as it was read.
   std::uint64_t num_reads() const { return num_reads_.load(std::memory_order_relaxed); }
 
   // Each throws FormatError or IoError, which names the file, if the slot cannot be read or is damaged.
   void require_leaf(std::size_t leaf) {
     if (!has_all())
-      require(SlotKind::leaf, leaf, leaves_, [&] { return read_leaf(leaf, is_beside(leaves_, leaf)); });
+      require(SlotKind::leaf, leaf, leaves_,
+              [&] { return counted(read_leaf(leaf, is_beside(leaves_, leaf))); });
   }
   void require_labels(std::size_t leaf) {
     if (has_all()) return;
@@ -79,7 +80,8 @@ class SlotSource {
   }
   void require_node(std::size_t node) {
     if (!has_all())
-      require(SlotKind::node, node, nodes_, [&] { return read_node(node, is_beside(nodes_, node)); });
+      require(SlotKind::node, node, nodes_,
+              [&] { return counted(read_node(node, is_beside(nodes_, node))); });
   }
 
   // A hint: the slot may be touched soon. So that several reads are on their way while a search does one.
@@ -125,16 +127,15 @@ class SlotSource {
  private:
   template <typename Read>
   void require(SlotKind kind, std::size_t slot, SlotsRead& slots, const Read& read) {
-    const auto counted = [&] {
-      const std::uint64_t bytes = read();
-      num_reads_.fetch_add(1, std::memory_order_relaxed);
-      return bytes;
-    };
     if (cache_ == nullptr) {
-      slots.require(slot, counted);
+      slots.require(slot, read);
     } else {
-      cache_->require(kind, slot, slots, counted);
+      cache_->require(kind, slot, slots, read);
     }
+  }
+  std::uint64_t counted(std::uint64_t bytes) {
+    num_reads_.fetch_add(1, std::memory_order_relaxed);
+    return bytes;
   }
   static bool is_beside(const SlotsRead& slots, std::size_t slot) {
     return (slot > 0 && slots.has(slot - 1)) || (slot + 1 < slots.size() && slots.has(slot + 1));

@@ -52,7 +52,7 @@ struct IndexInfo {
   // Codes (quantized values), in memory only and not counted above; of all rows, where OpenOptions::codes keeps them, in
   // memory or on the GPU
   std::uint64_t code_bytes = 0;
-  // Leaves and nodes, and texts of leaves, that were read since these files were opened; what was given back for
+  // Leaves and nodes that were read since these files were opened; what was given back for
   // OpenOptions::max_memory and read again counts again. 0 with Loading::whole, and of what is in memory.
   std::uint64_t num_reads = 0;
   std::int64_t next_id =

@@ -17,6 +17,7 @@
 
 namespace culmen {
 
+// The one that suits what `newest` has in memory.
 std::unique_ptr<VersionWriter> make_writer(const std::shared_ptr<const Snapshot>& newest);
 
 class GroupWriter {
